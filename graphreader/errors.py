@@ -1,7 +1,4 @@
-"""The exceptions of GraphReader; each message is a sentence: what is wrong, what to do about it.
-
-A UsageError has exit code 2: settings, documents, datasets, unknown names. All others have 1.
-"""
+"""The exceptions of GraphReader; each message says what is wrong and what to do about it."""
 
 from graphreader.usage import Usage
 

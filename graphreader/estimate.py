@@ -32,11 +32,9 @@ ELEMENTS_RATIO = 0.15
 
 A fact brings 2.4 new key elements (paper, table 8: nodes per atomic fact) of 2.7 tokens each."""
 
-TYPICAL_CALLS = 3.5
-"""Function calls of a path (paper, table 7: 3.0 to 3.9 on average)."""
+TYPICAL_CALLS = 3.5  # function calls of a path (paper, table 7: 3.0 to 3.9 on average)
 
-TYPICAL_TURNS = 3
-"""Turns of mode `adaptive` (docs/evaluation.md)."""
+TYPICAL_TURNS = 3  # turns of mode `adaptive` (docs/evaluation.md)
 
 TYPICAL_INPUT, TYPICAL_OUTPUT = 2450, 130
 """Tokens of one decision on a question: 52.8k (paper, table 5) for its 20.5 decisions."""
@@ -154,7 +152,6 @@ async def _missing_chunks(
 
 
 def _call_of(document: Document, text: str, measurer: Measurer, prices: Prices) -> Spending:
-    """One call, or several where the prompt exceeds the window."""
     task = ExtractionTask(document.title, text)
     try:
         sent = measurer.measure(task)

@@ -188,7 +188,6 @@ class ModelEmbedder:
 
 
 async def _probe_dimension(client: Embeddings, service: ModelService) -> int:
-    """The length of the model's vectors; closes the client."""
     try:
         return len((await _embed(client, service, ["length"]))[0])
     finally:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from graphreader.tokens import count
 
-LONGEST_SUMMARY = 300
-"""Characters of the summary of a chunk."""
+LONGEST_SUMMARY = 300  # characters of the summary of a chunk
 
 _LONGEST_HEADING = 80  # characters
 _WIDTHS = (LONGEST_SUMMARY, 150, 80)  # characters of the headings of a line, and of its sentence

@@ -37,10 +37,7 @@ from graphreader.tokens import count
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The documents that a reader reads; `tokens` if they were brought to that length.
-
-    `golden` are the supporting facts and their documents, for the reader `golden` alone.
-    """
+    """The documents that a reader reads, their length if fixed, and golden's facts."""
 
     documents: Sequence[Document]
     tokens: int | None = None
@@ -79,10 +76,7 @@ class ReaderSpec:
 
 @dataclass(frozen=True, slots=True)
 class ReaderKind:
-    """A kind of reader: `pattern` matches its names, `names` are examples.
-
-    `needs_evidence`: it reads the supporting facts that a question set names.
-    """
+    """A kind of reader; `pattern` matches its names, `names` are examples."""
 
     pattern: str
     names: tuple[str, ...]
@@ -140,7 +134,6 @@ def ask(name: str, context: ExecutionContext, question: str) -> Reading:
 
 
 def _kind_of(name: str) -> tuple[ReaderKind, re.Match[str]]:
-    """The kind of that name, and its match. Raises UsageError."""
     for kind in KINDS:
         if match := re.fullmatch(kind.pattern, name):
             return kind, match

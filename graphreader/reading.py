@@ -57,10 +57,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """One chosen exploration function (paper, section 3.3.2) with its argument in words.
-
-    `at` and `id` are those of the node or chunk where it was chosen ("title, chunk 3").
-    """
+    """One chosen exploration function (paper, section 3.3.2), `at` a node or chunk of this id."""
 
     name: str
     argument: str

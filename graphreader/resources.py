@@ -304,6 +304,5 @@ def room_for_question(
 
 
 def _encodings(settings: Settings) -> Iterator[str]:
-    """The encodings of the models that are shown chunks."""
     models = {settings.model_for("extract"), settings.model_for("explore")} - {OFFLINE}
     yield from sorted({tokens.encoding_for(model) for model in models})

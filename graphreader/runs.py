@@ -181,7 +181,6 @@ async def _following(resources: Resources, request: RunRequest, follow: str) -> 
 async def _finished_run(
     resources: Resources, request: RunRequest, options: Mapping[str, Any], reading: Reading
 ) -> list[Event]:
-    """The events of a kept run that is over."""
     events = list(replay_reading(reading))
     if request.keep_run:
         reading = await _write_into_graph(resources, request.corpus, reading)
@@ -460,7 +459,6 @@ async def _delete_runs(store: RunStore, saver: Saver | None, ids: Collection[str
 
 
 async def _write_into_graph(resources: Resources, corpus: str, reading: Reading) -> Reading:
-    """The reading, with a note if it could not be written into the graph."""
     note = await write_run(await resources.connection(), corpus, reading)
     return _with_notes(reading, note) if note else reading
 
@@ -470,12 +468,10 @@ def _with_notes(reading: Reading, *notes: str) -> Reading:
 
 
 def _mode_of(options: Mapping[str, Any]) -> Mode:
-    """The mode in which a kept run began."""
     return "adaptive" if options.get("mode") == "adaptive" else "paper"
 
 
 def _mode_note(options: Mapping[str, Any], mode: Mode | None) -> list[str]:
-    """A note if the requested mode is not the one in which the run began."""
     begun = options.get("mode", mode)
     if mode is None or mode == begun:
         return []

@@ -1,7 +1,4 @@
-"""The settings, and the only code that reads the environment; secrets are removed from messages.
-
-Entry points call `load_environment` first, which reads `.env`.
-"""
+"""The settings, and the only code that reads the environment; secrets are removed from messages."""
 
 import os
 import re

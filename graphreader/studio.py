@@ -38,8 +38,7 @@ from graphreader.graph_reader import GraphReader
 from graphreader.integrations.langgraph import ExecutionContext, agent_graph
 from graphreader.settings import Mode, Settings, load_environment
 
-Open = SkipJsonSchema[None]
-"""An optional field; the form does not show that it may be None."""
+Open = SkipJsonSchema[None]  # an optional field; the form does not show that it may be None
 
 KEPT = 16  # the largest number of open readers: more than the server runs nodes at once
 
@@ -184,7 +183,6 @@ class OnlyFromHere:
 
 
 def _refusal(headers: Headers) -> str | None:
-    """Why a request is refused, or None."""
     if not _HOST.fullmatch(headers.get("host", "")):
         return "This server is asked by this machine alone: call it 127.0.0.1 or localhost."
     if "origin" in headers and not _PAGE.fullmatch(headers["origin"]):

@@ -217,7 +217,6 @@ class _Job(Generic[T]):
 
 
 def _in_loop() -> bool:
-    """Whether this code runs in the process's loop."""
     try:
         return asyncio.get_running_loop() is _loop
     except RuntimeError:
@@ -225,7 +224,6 @@ def _in_loop() -> bool:
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:
-    """The process's loop, which is started by the first call."""
     global _loop
     with _lock:
         if _loop is None:

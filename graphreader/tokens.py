@@ -1,7 +1,4 @@
-"""Counts text in the tokens of a model's encoding; other providers' models in o200k_base.
-
-The ranks ship with the package: nothing is downloaded. Framing of messages is not counted.
-"""
+"""Counts text in tokens of a model's encoding, whose ranks ship with the package."""
 
 import re
 from binascii import a2b_base64
@@ -72,7 +69,6 @@ def encoding_for(model: str) -> str:
 
 @cache
 def _load_encoding(name: str) -> tiktoken.Encoding:
-    """Load an encoding from the package, once per process."""
     file = files("graphreader") / "tiktoken_ranks" / f"{name}.tiktoken"
     words = file.read_bytes().split()  # each line is a token in base64 and its rank
     ranks = dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))

@@ -225,7 +225,6 @@ def _all_notebooks(paths: Sequence[PathResult]) -> str:
 
 
 def _early_end_notes(paths: list[PathResult]) -> list[str]:
-    """A sentence on each path that failed, and one on those that the budget ended."""
     early = [
         f"Path {path['path']} stopped early: {path['error']}"
         for path in paths
@@ -296,7 +295,6 @@ async def _with_coverage(
 
 
 def _shown_chunks(paths: Sequence[PathResult]) -> dict[str, ShownChunk]:
-    """The coverage of the paths, each chunk once: first those read in full, in reading order."""
     seen: Seen = reduce(add_seen, (path["seen"] for path in paths), {})
     read = dict.fromkeys(id_ for path in paths for id_ in path["read"])
     return {

@@ -123,7 +123,6 @@ class CheckpointThread:
             await branch._start_at(agent, steps[step])
 
     async def _decisions(self, saver: Saver) -> dict[str, list[dict[str, Any]]]:
-        """All decisions that the checkpoints have, in any step, oldest first."""
         checkpoints = [one async for one in saver.alist({"configurable": {"thread_id": self.run}})]
         decisions: dict[str, list[dict[str, Any]]] = {}
         for checkpoint in reversed(checkpoints):
@@ -133,7 +132,6 @@ class CheckpointThread:
         return decisions
 
     async def _steps(self, agent: Agent) -> dict[int, StateSnapshot]:
-        """The latest state before each step, by the step's number."""
         steps: dict[int, StateSnapshot] = {}
         async for snapshot in agent.aget_state_history(self.config):
             if number := _step_number(snapshot):

@@ -150,7 +150,6 @@ def cite(decision: Answer, quotes: Sequence[Quote]) -> tuple[Mapping[str, Any], 
 
 
 def _unsupported_note(unsupported: Sequence[str], claims: int) -> list[str]:
-    """A note on claims without a quote, if there are any."""
     if not unsupported:
         return []
     one = len(unsupported) == 1

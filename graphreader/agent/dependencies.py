@@ -17,8 +17,7 @@ from graphreader.store.explorer import GraphExplorer
 from graphreader.usage import Phase, Usage
 
 T = TypeVar("T", bound=Task[Any])
-Update = Mapping[str, Any]
-"""What a node changes in the state."""
+Update = Mapping[str, Any]  # what a node changes in the state
 
 NodeFunction = Callable[..., Awaitable[Update]]
 """A node of the agent's graph, as LangGraph calls it: with the state and `runtime`."""

@@ -153,7 +153,6 @@ class Exploration:
         return chunks
 
     def _chunk_task(self, state: PathState, chunks: Sequence[StoredChunk]) -> ChunkTask:
-        """The task to read the chunks, with which the queue begins, together."""
         labels = [label(ref["document"], ref["index"]) for ref in state["queue"]]
         texts = [(name, chunk.text) for name, chunk in zip(labels, chunks, strict=False)]
         return ChunkTask(
@@ -304,7 +303,6 @@ async def ranked_neighbors(
 
 
 def _task_context(state: PathState) -> tuple[str, str, tuple[str, ...], str]:
-    """The common arguments of exploration tasks: question, plan, previous actions, notebook."""
     actions = tuple(f"at {f['at']}: {f['name']}({f['argument']})" for f in state["functions"])
     return state["question"], state["plan"], actions, state["notebook"]
 
@@ -353,7 +351,6 @@ def _queue_adjacent(
 def _facts_read(
     state: PathState, chunks: Sequence[ChunkFacts], task: FactsTask
 ) -> tuple[FactsRead, Seen]:
-    """The event for the facts that were really shown, and their indexes by chunk."""
     facts = tuple(fact for group in task.groups for fact in group.facts)
     labels = tuple(group.label for group in task.groups)
     places: list[tuple[str, int, int]] = []

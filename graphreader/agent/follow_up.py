@@ -7,8 +7,7 @@ from graphreader.reading import Reading
 from graphreader.text.sentences import sentence_spans
 from graphreader.tokens import count
 
-EARLIER_TOKENS = 500
-"""The most tokens of an earlier exchange in a prompt."""
+EARLIER_TOKENS = 500  # the most tokens of an earlier exchange in a prompt
 
 WINDOW_SHARE = 8  # it takes at most this part of the window
 

@@ -43,7 +43,6 @@ async def join(
 async def _decide_all(
     deps: AgentDependencies, tasks: Sequence[CondenseTask], costs: Costs
 ) -> tuple[list[str], Costs]:
-    """Take the decisions side by side and wait for all; returns the notebooks and the costs."""
     results = await asyncio.gather(*(deps.decide(task) for task in tasks), return_exceptions=True)
     notebooks: list[str] = []
     failures: list[BaseException] = []

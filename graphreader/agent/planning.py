@@ -168,7 +168,6 @@ def _covering(
 
 
 def _detail(profile: Profile | None) -> str:
-    """How many facts a candidate has, and the titles of the first texts that name it."""
     if profile is None:
         return ""
     facts = f"{profile.total} fact{'' if profile.total == 1 else 's'}"

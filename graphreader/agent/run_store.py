@@ -1,7 +1,4 @@
-"""Kept runs in one SQLite file: their questions, status and checkpoints.
-
-A run whose process is gone is interrupted. If the file cannot be used, nothing is kept.
-"""
+"""Kept runs in one SQLite file, where it can be used: their questions, status and checkpoints."""
 
 import asyncio
 import json

@@ -9,11 +9,9 @@ from typing_extensions import TypedDict
 from graphreader.reading import Confidence, Stopped
 from graphreader.usage import Phase, Usage
 
-Cost = dict[str, Any]
-"""The fields of a Usage."""
+Cost = dict[str, Any]  # the fields of a Usage
 
-Costs = dict[Phase, Cost]
-"""The cost of each phase."""
+Costs = dict[Phase, Cost]  # the cost of each phase
 
 
 def add_costs(one: Costs, other: Costs) -> Costs:

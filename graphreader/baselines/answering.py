@@ -184,7 +184,6 @@ def option_number(answer: str, options: Sequence[str]) -> int | None:
 
 
 def _show_run(run: Sequence[Excerpt], number: int) -> str:
-    """Excerpts of one text under its label, with a mark where something is left out."""
     first = run[0]
     label = folded(first.label)
     if first.place >= 0:
@@ -299,7 +298,6 @@ class Golden(BaselineReader):
 
 
 def _supporting_facts(supporting: Sequence[str], documents: Sequence[Document]) -> list[Excerpt]:
-    """The sentences as slices of documents; one that no document contains is shown as it is."""
     excerpts = []
     for place, sentence in enumerate(one for one in supporting if one.strip()):
         spans = ((document, locate(sentence, document.text)) for document in documents)

@@ -23,8 +23,7 @@ from graphreader.reading import Reading
 from graphreader.usage import Phase
 
 CHUNK_TOKENS = 2_000
-SUMMARY_TOKENS = 400
-"""The longest summary: every later prompt contains it."""
+SUMMARY_TOKENS = 400  # the longest summary: every later prompt contains it
 
 BareAnswer = Annotated[
     str, Field(description="The answer alone if it is answerable, otherwise empty.")

@@ -27,8 +27,7 @@ K1, B = 1.5, 0.75
 LONGEST_EMBEDDED = 8_000  # characters that an embedder takes at once
 TOP_1_TOKENS = 3_800
 """A chunk where only one is shown. Appendix D prints 38k, which its window of 4k cannot hold."""
-TOP_K_TOKENS = 1_000
-"""A chunk where several are shown."""
+TOP_K_TOKENS = 1_000  # A chunk where several are shown
 _QUESTION_TOKENS = 200  # for the question and its options
 _LABEL_TOKENS = 60  # for the label of a passage
 

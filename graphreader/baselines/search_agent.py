@@ -35,8 +35,7 @@ MOST_HITS = 5  # of one search
 MOST_READ = 3  # chunks read in one step
 MOST_WAITING = 10  # unread chunks that a step lists
 SNIPPET = 300  # characters
-NOTES_TOKENS = 400
-"""The longest notes: every later prompt contains them."""
+NOTES_TOKENS = 400  # the longest notes: every later prompt contains them
 _ELLIPSIS = " … "  # between the sentences of a snippet
 
 
@@ -234,10 +233,7 @@ def _snippet(text: str, keywords: Sequence[str]) -> str:
 
 @dataclass(slots=True)
 class _Search:
-    """The search for one question: its notes, its actions and the latest result.
-
-    `numbers` are those of the chunks that turned up, `best` those named for the answer.
-    """
+    """The search for one question; `numbers` are those of the chunks that turned up."""
 
     index: ChunkIndex
     notes: str = ""
@@ -325,10 +321,7 @@ class _Search:
 
 
 class SearchAgent(BaselineReader):
-    """Searches by words or by meaning, reads chunks, and answers; see `SearchStep`.
-
-    After `max_calls` steps, or where one fails, it answers from what it has read.
-    """
+    """Searches, reads chunks and answers (`SearchStep`), at last from what it has read."""
 
     def __init__(
         self,

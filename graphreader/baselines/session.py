@@ -170,7 +170,6 @@ class BaselineReader(ABC):
 
 
 def _citations(quotes: Sequence[str], passages: Sequence[TextPassage]) -> list[Citation]:
-    """The citations of the quotes, each once, from the first passage that contains it."""
     citations: dict[Citation, None] = {}
     for quote in quotes:
         for passage in passages:

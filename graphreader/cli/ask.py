@@ -1,7 +1,4 @@
-"""`graphreader ask`: answer a question, or the questions of a file, many at once.
-
-Each answer is stored at once, and a later run of the same command continues the file.
-"""
+"""`graphreader ask`: answer a question, or those of a file, each of which is stored at once."""
 
 import json
 import os
@@ -146,7 +143,6 @@ def _ask_question(
     as_json: bool,
     options: dict[str, Any],
 ) -> None:
-    """Print the answer to one question; exit with 1 if every path failed."""
     with open_reader(corpus or "default", **options) as reader:
         if follow is not None and corpus is None:
             reader = reader.at(reader.run(follow).summary.corpus)
@@ -216,7 +212,6 @@ def _ask_into_file(
     keep_run: bool,
     options: Mapping[str, Any],
 ) -> "AskProgress":
-    """Answer the questions that the file has no answer to yet."""
     left = answers.unanswered(questions)
     progress = AskProgress(len(questions), before=len(questions) - len(left))
     # The same question of the same command has the same run, which is resumed.

@@ -296,10 +296,7 @@ def local_time(moment: float) -> str:
 
 
 def cost_text(usage: Usage) -> str:
-    """`12 calls, 3,456 tokens, $0.0012, 3 from the cache`, without the parts that are zero.
-
-    "about" marks our own estimate, "at least" a sum that lacks models without a known price.
-    """
+    """`12 calls, about 3,456 tokens, at least $0.0012`: "about" marks our own estimate."""
     about = "about " if usage.estimated else ""
     parts = [plural(usage.calls, "call")]
     if usage.tokens:

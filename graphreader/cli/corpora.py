@@ -89,7 +89,6 @@ def list_documents(corpus: OnlyCorpus = None, json: JsonFlag = False) -> None:
 
 
 async def _read_catalog(corpus: str | None) -> "dict[str, list[DocumentSummary]]":
-    """The documents of one corpus, or of each corpus, by its name."""
     async with open_database(read_settings()) as connection:
         from graphreader.store.catalog import Catalog
 

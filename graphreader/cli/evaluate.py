@@ -189,7 +189,6 @@ def evaluate(
 
 
 def _split(names: str) -> tuple[str, ...]:
-    """The names between commas."""
     return tuple(name for part in names.split(",") if (name := part.strip()))
 
 
@@ -234,7 +233,6 @@ def _run(evaluation: "Evaluation", settings: "Settings", out: str, json: bool) -
 
 
 def _print_results(evaluation: "Evaluation", out: str, json: bool) -> None:
-    """All rows, the cost, and the command that makes the tables."""
     progress, usage = evaluation.progress, evaluation.usage
     notes = [note for note in (*evaluation.notes, evaluation.notice) if note]
     if json:

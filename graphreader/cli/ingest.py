@@ -143,7 +143,6 @@ def _counts(report: "IngestReport") -> Iterator[str]:
 
 
 def _failure_lines(report: "IngestReport") -> Iterator[str]:
-    """The chunks without facts, with the reasons and the command that retries them."""
     failed = [(one.title, chunk) for one in report.documents for chunk in one.failed]
     for title, chunk in failed[:_LISTED_FAILURES]:
         yield single_line(f"{title}, chunk {chunk.chunk}: {chunk.reason}")
@@ -299,7 +298,6 @@ def _done_of_all(task: "Task") -> str:
 
 
 def _document_lines(document: "DocumentReport") -> Iterator[Text]:
-    """The status of a document, then its parts that could not be read."""
     if document.status != "refused":
         line = literal_line(document.title).append(f"  {plural(document.chunks, 'chunk')}", "dim")
         if 0 < document.asked < document.chunks:

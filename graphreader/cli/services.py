@@ -123,7 +123,6 @@ async def _check_model(settings: "Settings") -> str:
 
 
 async def _check_decider(decider: "Decider", answers: bool = False) -> str:
-    """Ask one short question, and with `answers` a second one of the model that answers."""
     from graphreader.agent.tasks import AnswerTask, PlanTask
 
     question, plan = "Who wrote the longest of the letters?", "Compare the letters."

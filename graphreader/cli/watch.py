@@ -155,7 +155,6 @@ class _RunPicture:
 
 
 def _print_plan(out: Console, plan: str, needs: Sequence[str]) -> None:
-    """The rational plan and its needs."""
     out.print(Rule("Plan", align="left"))
     out.print(Padding(literal(plan), (0, 0, 0, 2)))
     if needs:
@@ -178,7 +177,6 @@ def _print_paths(out: Console, paths: Iterable[Path]) -> None:
 
 
 def _call_text(call: FunctionCall) -> Text:
-    """`read_chunk(life, chunk 0)`."""
     if not call.argument:
         return literal_line(call.name)
     return Text.assemble(literal_line(f"{call.name}("), literal_line(call.argument, "cyan"), ")")

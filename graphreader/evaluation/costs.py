@@ -23,8 +23,7 @@ from graphreader.llm.window import BuildingMeasurer
 from graphreader.settings import OFFLINE, Settings
 from graphreader.usage import Phase
 
-PROMPT, REPLY = 400, 130
-"""Tokens of a prompt around the text that it shows, and of a reply."""
+PROMPT, REPLY = 400, 130  # tokens of a prompt around the text that it shows, and of a reply
 
 _TOKENS_PER_WORD = 1.33
 _CHARACTERS_PER_TOKEN = {"zh": 1.5, "en": 4.5}
@@ -51,8 +50,7 @@ class Cost:
         return self.building + self.asking + self.rating
 
 
-Counts = Sequence[tuple[QuestionGroup, int]]
-"""Groups, each with a number of its questions above 0."""
+Counts = Sequence[tuple[QuestionGroup, int]]  # groups, each with a number of its questions above 0
 
 
 async def estimate_costs(
@@ -106,7 +104,6 @@ def _building_key(arm: Arm) -> tuple[object, ...]:
 
 
 async def _graph_costs(settings: Settings, missing: Counts) -> tuple[Spending, Spending]:
-    """The cost of all graphs, and of all questions to them."""
     measurer = BuildingMeasurer.of(settings)
     built: dict[str, Spending] = {}
     asking = Spending()

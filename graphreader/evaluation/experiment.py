@@ -272,7 +272,6 @@ class Evaluation:
         }
 
     def _missing(self, arm: Arm) -> Counts:
-        """The groups with questions that an arm has not answered, and their numbers."""
         readings, counts = self._readings, []
         for group in self.plan.groups:
             records = arm.missing(group, readings) if readings else arm.records(group)
@@ -280,7 +279,6 @@ class Evaluation:
         return counts
 
     def _unrated(self, arm: Arm) -> Counts:
-        """The same for readings that still have to be rated."""
         if self._readings is None or self._rater is None:
             return []
         unrated = [(group, arm.unrated(group, self._readings)) for group in self.plan.groups]

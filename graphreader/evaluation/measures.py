@@ -48,8 +48,7 @@ _GRAPH_SIZES: Mapping[str, str] = {
 }
 """The sizes of a reading's graph, with the names of their columns."""
 
-_OTHER_PHASES = {*BUILDING, "rate"}
-"""Phases that are no part of the cost of a question."""
+_OTHER_PHASES = {*BUILDING, "rate"}  # phases that are no part of the cost of a question
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,6 @@ _KEYS: Mapping[str, Any] = {
 
 
 def _properties(line: Line) -> dict[str, Any]:
-    """The columns by which readings are grouped and filtered, and their nested parts."""
     reader = line["reader"]
     sweep = re.match(SWEEP_NAME, reader)
     failed = line["error"] is not None
@@ -273,8 +271,7 @@ def fitting_score(group: "DataFrame", name: str) -> Interval | None:
     return score(group, name)
 
 
-_LEAST_GOLDEN = 0.1
-"""The least lower bound of golden's score of which a share is shown."""
+_LEAST_GOLDEN = 0.1  # the least lower bound of golden's score of which a share is shown
 
 
 def share_of_golden(group: "DataFrame", _: str) -> float | None:

@@ -102,7 +102,6 @@ def _uneven_sets(frame: "DataFrame") -> list[str]:
 
 @cache
 def _declarations() -> Mapping[str, Any]:
-    """The declared tables and columns."""
     return tomllib.loads(files(__package__).joinpath("paper_tables.toml").read_text("utf-8"))
 
 
@@ -451,7 +450,6 @@ def _read_agent_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
 
 
 def _spread_rows(_: TableSpec, section: "DataFrame") -> list[TableRow]:
-    """The spread over repeats of each reader and model, and over the models of each reader."""
     rows = []
     for group in grouped(section, "reader"):
         repeats = [("repeats", one, "repeat") for one in grouped(group, "model")]

@@ -21,8 +21,7 @@ from graphreader.evaluation.datasets.record import Record, SourceText
 from graphreader.evaluation.results import Contexts, corpus_of
 from graphreader.tokens import count
 
-NATIVE = "native"
-"""The length of a context that is as its dataset has it."""
+NATIVE = "native"  # the length of a context that is as its dataset has it
 
 _TOLERANCE = 0.01
 """The share of a context's length that may be missing although the pool has fitting passages."""
@@ -94,10 +93,7 @@ class Pool:
 
 
 def lengthened(record: Record, pool: Pool, tokens: int, *, seed: int = 0) -> Record:
-    """The record, shuffled, with passages of the pool up to `tokens` tokens, and never more.
-
-    Each doubling is filled first, until less than a hundredth of it is missing or none fits.
-    """
+    """The record with passages of the pool, shuffled, up to `tokens` tokens, and never more."""
     left = pool.fitting(record)
     Random(f"passages {seed} {record.id}").shuffle(left)
     documents = list(record.documents)
@@ -158,10 +154,7 @@ def length_label(tokens: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QuestionGroup:
-    """Questions about the same documents, which have `own_tokens` when they are asked.
-
-    With `target_tokens` a record is lengthened when it is asked, as few are held in memory.
-    """
+    """Questions about the same documents, lengthened to `target_tokens` when they are asked."""
 
     dataset: str
     length: str

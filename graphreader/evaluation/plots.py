@@ -1,7 +1,4 @@
-"""Pictures of the tables, PNG and SVG. They show values of the tables and compute nothing.
-
-A colour has the same meaning everywhere; they are those of Okabe and Ito, for colour-blind people.
-"""
+"""Pictures of the tables, PNG and SVG, in the colours of Okabe and Ito for colour-blind people."""
 
 import textwrap
 import warnings
@@ -31,14 +28,11 @@ _SCORE_COLOURS: Mapping[str, str] = {"LR-1": ORANGE, "F1": BLUE, "FCR": GREEN}
 _MARKERS, _STROKES = "osD^vP", ("-", "--", "-.")
 
 _NO_VALUE = Cell()
-_LINE = 0.22
-"""Inches of height for a name."""
+_LINE = 0.22  # inches of height for a name
 
-_LONGEST = 38
-"""Characters of a name; a longer one loses its middle."""
+_LONGEST = 38  # characters of a name; a longer one loses its middle
 
-_MOST_SERIES = 6
-"""The largest number of distinguishable lines; the table has the others."""
+_MOST_SERIES = 6  # the largest number of distinguishable lines; the table has the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +126,6 @@ def _draw_lines(axes: Any, series: Sequence[Series], ticks: Mapping[int, str]) -
 
 
 def _name_rows(axes: Any, names: Sequence[str]) -> None:
-    """The names at the left, the first on top."""
     axes.set_yticks(range(len(names)), list(map(_shorten, names)))
     axes.set_ylim(len(names) - 0.4, -0.6)
 
@@ -144,7 +137,6 @@ def _shorten(name: str) -> str:
 
 
 def _clear_axes(axes: Any, grid: str) -> None:
-    """Keep only a grid to read values by."""
     axes.grid(axis=grid, color="#E3E3E3", lw=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(length=0, labelsize=8)
@@ -164,7 +156,6 @@ def _colour(reader: str) -> str:
 
 
 def _row_name(table: Table, row: TableRow) -> str:
-    """The reader, with its window, and its model if there are several."""
     columns = ("Reader", "Model", "Window") if table.varies("Model") else ("Reader", "Window")
     return ", ".join(str(value) for name in columns if (value := row[name].value))
 
@@ -282,8 +273,7 @@ _STYLE = {
     "axes.labelsize": 9,
 }
 _WIDTH = 8.0
-_AROUND = 0.65
-"""Inches of the title and the ticks of a panel."""
+_AROUND = 0.65  # inches of the title and the ticks of a panel
 
 
 def draw_plots(tables: Sequence[Table], folder: Path) -> list[Path]:

@@ -99,10 +99,7 @@ class _SourceDocument:
 
 
 class EvaluatedGraphReader(EvaluatedReader):
-    """A variant of GraphReader; those that build the same graph share its corpus.
-
-    The name of a corpus that is deleted in the end has a mark made of `folder_id`.
-    """
+    """A variant of GraphReader; those that build the same graph share its corpus."""
 
     def __init__(self, variant: Variant, settings: Settings, folder_id: str, seed: int) -> None:
         # The results folder has all readings, so no run is kept besides.

@@ -105,7 +105,6 @@ def _offline_warning(models: Collection[str]) -> str:
 
 
 def _summary(lines: Sequence[Line]) -> str:
-    """How many readings, questions, readers and models there are."""
     questions = {(line["dataset"], line["id"]) for line in lines}
     readers = {line["reader"] for line in lines}
     counts = (

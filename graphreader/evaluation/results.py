@@ -108,10 +108,7 @@ REQUIRED = frozenset((*ReadingKey.__slots__, "digest", "error", *_FIGURES))
 
 
 class ReadingsFile(LinesFile):
-    """The file `readings.jsonl`, which a later run continues; `on_line` receives every line.
-
-    A reading with an `error` is asked again, one with `unrated` texts rated again.
-    """
+    """The file `readings.jsonl`, which a later run continues; `on_line` receives every line."""
 
     def __init__(self, path: Path, on_line: Callable[[Line], None]) -> None:
         super().__init__(path, REQUIRED)

@@ -172,7 +172,6 @@ class EvaluationRunner:
                 await arm.reader.discard(prepared.context.documents)
 
     async def _rate(self, reading: tuple[Record, Line]) -> None:
-        """Rate a reading that a rater failed to rate."""
         async with self._question_slots:
             self._raise_if_stopped()
             line, usage = await self._scorer.rate(*reading)
@@ -181,7 +180,6 @@ class EvaluationRunner:
     async def _run_batch(
         self, arm: Arm, prepared: PreparedGroup, records: Sequence[Record]
     ) -> None:
-        """Prepare a reader for the documents, and ask it these questions."""
         self._raise_if_stopped()
         async with AsyncExitStack() as stack:
             try:
@@ -239,7 +237,6 @@ class EvaluationRunner:
         self._raise_if_stopped()
 
     def _stop_if_final(self, error: GraphReaderError) -> None:
-        """Stop if an error ends all readings, not one alone."""
         self._stop = self._breaker.record_error(error) or self._stop
         self._raise_if_stopped()
 
@@ -307,6 +304,5 @@ class EqualBudgetFile(LinesFile):
 
 
 def _equal_key(key: ReadingKey, ranking: str) -> dict[str, Any]:
-    """The values of `_EQUAL_KEYS` for a ranking that is compared with a reading."""
     values = {**asdict(key), "reader": ranking, "against": key.reader}
     return {name: values[name] for name in _EQUAL_KEYS}

@@ -159,10 +159,7 @@ _CHUNK = re.compile(r", chunk \d+$")
 
 
 def stages(functions: Sequence[FunctionCall]) -> list[Stage]:
-    """The stage of each call of one path (figures 9-11).
-
-    `termination` and `next_page` belong to the place where they were chosen.
-    """
+    """The stage of each call of one path (figures 9-11): the place where it was chosen."""
     assigned: list[Stage] = []
     previous: str | None = None
     for call in functions:
@@ -179,8 +176,7 @@ def stages(functions: Sequence[FunctionCall]) -> list[Stage]:
     return assigned
 
 
-EVIDENCE_KEPT = 20_000
-"""Characters of the evidence that a line keeps; all of it is measured."""
+EVIDENCE_KEPT = 20_000  # characters of the evidence that a line keeps; all of it is measured
 
 RATED_TOKENS = 32_000
 """The most tokens of a text in which a rater looks for supporting facts, as each costs money."""

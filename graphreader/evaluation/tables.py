@@ -222,7 +222,6 @@ def make_table(spec: TableSpec, frame: "DataFrame") -> Table | None:
 
 
 def _select(readings: "DataFrame", values: Mapping[str, Any]) -> "DataFrame":
-    """The readings with these values in these columns."""
     mask = np.full(len(readings), True)
     for name, one in values.items():
         mask &= (readings[name] == one).to_numpy()

@@ -94,7 +94,6 @@ def _graph_nodes(
     edges: Sequence[Edge],
     drawn_ids: dict[str, str],
 ) -> Iterator[DrawnNode]:
-    """The key elements and chunks."""
     chunk_ids = {(one.document_id, one.chunk): one.id for one in passages}
     cited: dict[str, list[int]] = {}
     for number, one in enumerate(reading.citations, 1):

@@ -1,7 +1,4 @@
-"""The page of a run's report: rendering it, and writing it to a file that was checked before.
-
-It loads nothing. Its content security policy allows only our scripts and styles by their hashes.
-"""
+"""The page of a report. Its content security policy allows only our scripts and styles."""
 
 import asyncio
 import base64
@@ -58,8 +55,6 @@ def render(reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph)
 
 
 def _policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
-    """The content security policy: nothing but these scripts and styles, by their hashes."""
-
     def hashes(texts: Sequence[str]) -> str:
         digests = [hashlib.sha256(text.encode()).digest() for text in texts]
         return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
@@ -131,7 +126,6 @@ async def write_report(connection: Connection, reading: Reading, target: Target)
 
 @contextmanager
 def _usage_errors(name: str) -> Iterator[None]:
-    """Raise errors of writing the file as UsageError."""
     try:
         yield
     except (OSError, ValueError) as error:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from graphreader.reading import FunctionCall, Path, Reading, Stopped
 from graphreader.usage import Phase, Usage
 
-COLOURS = 8
-"""The number of colours that the style sheet has for paths; further paths repeat them."""
+COLOURS = 8  # the number of colours that the style sheet has for paths; further paths repeat them
 
 _FUNCTION_NAMES = {
     "read_chunk": "Read in full",

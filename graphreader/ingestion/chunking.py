@@ -272,7 +272,6 @@ def _kept_spans(text: str, former: Sequence[ArrangedChunk], torn: Set[str]) -> l
 
 
 def _placed(chunks: Iterable[ArrangedChunk], start: int) -> Iterator[tuple[int, ArrangedChunk]]:
-    """The chunks with their positions, one behind the other."""
     for chunk in chunks:
         yield start, chunk
         start += len(chunk.text)

@@ -13,11 +13,9 @@ from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
 from graphreader.store.writer import DocumentVersion, GraphWriter, UnembeddedElement, UnembeddedFact
 
-BATCH = 500
-"""Key elements and facts that are embedded at once."""
+BATCH = 500  # key elements and facts that are embedded at once
 
-DOCUMENTS_PER_PAGE = 50
-"""Documents whose facts are indexed again at once."""
+DOCUMENTS_PER_PAGE = 50  # documents whose facts are indexed again at once
 
 _QUEUE_SIZE = 200  # lists of new key elements and facts, and documents
 _MAX_DOCUMENTS_WAITING = 50  # before a smaller batch is embedded
@@ -152,10 +150,7 @@ async def embed(writer: GraphWriter, embedder: Embedder, wanted: Sequence[Unembe
 async def reindex(
     connection: Connection, embedder: Embedder, corpus: str, progress: Progress = no_progress
 ) -> list[str]:
-    """Index a corpus for search again, and embed it where another embedder did; return the corpora.
-
-    Others are embedded as well if their dimension differs, or a reindex was interrupted.
-    """
+    """Index a corpus again, and embed those made by others or left unfinished; returns these."""
     catalog = Catalog(connection)
     await catalog.corpus(corpus)
     if await schema.dimension(connection) not in (None, embedder.dimension):

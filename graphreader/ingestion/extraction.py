@@ -1,7 +1,4 @@
-"""Extracts atomic facts with their key elements from a chunk (paper, section 3.2, figure 6).
-
-The same reply has a sentence for the outline. Ids follow from the content.
-"""
+"""Extracts atomic facts with key elements, and a sentence, from a chunk (paper, figure 6)."""
 
 import logging
 import re
@@ -25,8 +22,7 @@ from graphreader.usage import Usage
 
 logger = logging.getLogger("graphreader.ingestion")
 
-SMALLEST_PART = 100
-"""Tokens below which a chunk is not divided."""
+SMALLEST_PART = 100  # tokens below which a chunk is not divided
 
 
 class ExtractedFact(Decision):

@@ -50,8 +50,7 @@ LOADED_AT_ONCE, CHARACTERS_AT_ONCE = 8, 50_000
 """Bounds of the documents that are loaded and looked up together."""
 
 CHUNKS_PER_WRITE = 50
-WRITERS = 2
-"""While Neo4j takes one transaction in, the next one is prepared and sent."""
+WRITERS = 2  # while Neo4j takes one transaction in, the next one is prepared and sent
 
 
 _CHANGED = "It is incomplete or was changed meanwhile: run the same `graphreader ingest` again."
@@ -270,7 +269,6 @@ class Pipeline:
         return DocumentJob(document, self._chunk_tokens, len(chunks), missing, chunks)
 
     async def _retry_jobs(self) -> _Jobs:
-        """A job for each document with chunks that failed."""
         documents = await self._status.failed()
         self._progress(SourceCount(len(documents)))
         for one in documents:

@@ -361,7 +361,6 @@ class _Importer:
         return self._report
 
     async def _import_documents(self, records: Sequence[DocumentRecord]) -> None:
-        """Write documents with their chunks, without those that the corpus has already."""
         by_id = {identity(self._corpus, one.source): one for one in records}
         states = await DocumentStatus(self._connection, self._corpus).of(list(by_id))
         wanted = {id_: one for id_, one in by_id.items() if self._is_wanted(one, states.get(id_))}

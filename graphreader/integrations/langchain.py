@@ -112,7 +112,6 @@ class GraphReaderRetriever(BaseRetriever):
         return await self._retrieve(query)
 
     async def _retrieve(self, query: str) -> list[Document]:
-        """The chunks and facts that were read, in the documented order."""
         trail = _Trail()
         async with aclosing(self.reader.astream(query, mode=self.mode)) as events:
             async for event in events:

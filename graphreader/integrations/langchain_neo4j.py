@@ -1,7 +1,4 @@
-"""The same graph for those who work with langchain-neo4j, in notebooks or in chains of their own.
-
-Both functions connect at once, and raise what langchain-neo4j raises.
-"""
+"""The same graph for those who work with langchain-neo4j, whose exceptions are raised."""
 
 from langchain_core.embeddings import Embeddings
 from langchain_neo4j import Neo4jGraph, Neo4jVector

@@ -1,7 +1,4 @@
-"""The agent as a LangGraph graph that is run elsewhere: as a subgraph, or in LangGraph Studio.
-
-Whatever loop runs the graph, each node runs in GraphReader's own loop (`sync`).
-"""
+"""The agent as a LangGraph graph for others, each of whose nodes runs in our loop (`sync`)."""
 
 import time
 from collections import OrderedDict

@@ -403,7 +403,6 @@ class GrowingAnswer:
 
 
 def _reply_text(message: AIMessage) -> str:
-    """The text of the reply, from its content or from the arguments of a tool call."""
     calls = [json.dumps(call["args"], ensure_ascii=False) for call in message.tool_calls]
     unparsed = [call["args"] or "" for call in message.invalid_tool_calls]
     return "\n".join([*calls, *unparsed, str(message.text)]).strip()

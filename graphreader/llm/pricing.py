@@ -1,7 +1,4 @@
-"""Prices of requests in dollars: from a file of one's own, else from the `genai-prices` package.
-
-List prices, never updated over the network, and nothing is guessed.
-"""
+"""List prices of requests in dollars, from a file of one's own or the `genai-prices` package."""
 
 import tomllib
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -166,7 +166,6 @@ def _inner_clients(client: object) -> Iterator[object]:
 
 
 def _common_options(settings: Settings, provider: Provider) -> dict[str, Any]:
-    """The common arguments of the provider's clients; their own retries are switched off."""
     if provider.name == "ollama":
         return {"client_kwargs": {"timeout": settings.timeout}}  # it never retries
     if provider.name != "openai":

@@ -12,8 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-DEFAULT_CONCURRENCY = 8
-"""Requests at once, by default."""
+DEFAULT_CONCURRENCY = 8  # requests at once, by default
 
 _MINUTE = 60.0
 _PARTS = 6  # of a minute; smaller parts would slow short runs down

@@ -177,5 +177,4 @@ class BuildingMeasurer:
         return fit(task, "schema", self.window, prompts=self.prompts, encoding=encoding).tokens
 
 
-Measurer = Decider | BuildingMeasurer
-"""Measures the size of a task's prompt."""
+Measurer = Decider | BuildingMeasurer  # measures the size of a task's prompt

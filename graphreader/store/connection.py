@@ -270,7 +270,6 @@ async def _store_errors(address: Address) -> AsyncIterator[None]:
 
 
 def _store_error(address: Address, error: Exception) -> StoreError:
-    """Explain an error of the driver."""
     match error:
         case AuthError():
             return Neo4jRefusedError(

@@ -35,8 +35,7 @@ FACTS_OF_A_NODE = 250
 FACTS_OF_A_RELATED_NODE = 50
 """Facts of each related node that are searched for those which also name a hub."""
 
-OUTLINE_CHUNKS = 10_000
-"""Chunks of an outline: 20 million tokens of the longest chunks."""
+OUTLINE_CHUNKS = 10_000  # chunks of an outline: 20 million tokens of the longest chunks
 
 TITLES = 2  # documents that the profile of a node names
 COMPARED = 50  # facts up to which the profile of a node lists them
@@ -238,7 +237,6 @@ def _nodes(rows: Sequence[Row]) -> list[Node]:
 
 
 def _bounds(related: Sequence[str]) -> dict[str, Any]:
-    """The parameters that bound the facts of a node."""
     return {"related": list(related), "most": FACTS_OF_A_NODE, "each": FACTS_OF_A_RELATED_NODE}
 
 

@@ -1,7 +1,4 @@
-"""Merges and similarities of the key elements of one corpus. Every step is safe to repeat.
-
-A merge keeps the base relationships as MERGED_KEY_ELEMENT, for undo; similar ones are LIKE.
-"""
+"""Merges (with their base relationships) and similarities of key elements; all repeatable."""
 
 import asyncio
 from collections.abc import Iterable, Sequence

@@ -138,10 +138,7 @@ class ShownTexts:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk in full; `previous` and `subsequent` are (id, index), or None at the edges.
-
-    `first_page` is that of its begin, or 0; `headings` include the last one before it.
-    """
+    """A chunk in full; `previous` and `subsequent` are (id, index), or None at the edges."""
 
     id: str
     index: int

@@ -90,8 +90,7 @@ class _Candidate:
             self.cosines[index] = cosine
 
 
-_Candidates = dict[str, _Candidate]
-"""The chunks that are fetched for one query, by id."""
+_Candidates = dict[str, _Candidate]  # the chunks that are fetched for one query, by id
 
 
 async def search_chunks(

@@ -377,7 +377,6 @@ async def write_run(connection: Connection, corpus: str, reading: Reading) -> st
 
 
 def _run_values(reading: Reading) -> dict[str, Any]:
-    """The question, the answer and the cost of a run."""
     names = ("question", "plan", "analysis", "answer", "explanation", "confidence", "answered")
     return {name: getattr(reading, name) for name in names} | {
         "decider": reading.decider,
@@ -391,7 +390,6 @@ def _run_values(reading: Reading) -> dict[str, Any]:
 
 
 def _run_relationships(reading: Reading) -> dict[str, list[Row]]:
-    """The paths of a run, their steps and the citations of the answer, each counted from 1."""
     paths = [
         {
             "path": number,

@@ -172,7 +172,6 @@ class GistMemory:
 
     @cached_property
     def _words(self) -> list[tuple[int, int]]:
-        """The words of each page and of its gist."""
         return [(words_in(page.text), words_in(gist)) for page, gist in self._pairs()]
 
     def _pairs(self) -> Iterable[tuple[TextPassage, str]]:

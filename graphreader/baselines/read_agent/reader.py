@@ -27,14 +27,11 @@ from graphreader.llm.protocols import Budget
 from graphreader.reading import Reading
 from graphreader.usage import Usage
 
-MOST_PAGES = 5
-"""Pages to look up at most by default (the paper: look up 1-5 pages)."""
+MOST_PAGES = 5  # pages to look up at most by default (the paper: look up 1-5 pages)
 
-TASK_AWARE = "-task-aware"
-"""The end of the name of a reader that makes its gists for a question."""
+TASK_AWARE = "-task-aware"  # the end of the name of a reader that makes its gists for a question
 
-RankPages = Callable[[Sequence[TextPassage]], Ranking]
-"""Makes a ranking of the passages."""
+RankPages = Callable[[Sequence[TextPassage]], Ranking]  # makes a ranking of the passages
 
 T = TypeVar("T", bound=MemoryTask[Any])
 

@@ -1,7 +1,4 @@
-"""Loads question sets: the records of a data file, a folder, or a sample of the package.
-
-For each published format there is a function that makes records of a file's rows (`_FORMATS`).
-"""
+"""Loads question sets: data files of published formats, folders, samples of the package."""
 
 import csv
 import json

@@ -1,7 +1,4 @@
-"""Records, which every dataset becomes, the rows that they are made of, and our own format.
-
-Our own format is JSON Lines, see docs/evaluation.md; an unknown key may be misspelt: refused.
-"""
+"""Records, which every dataset becomes, the rows that they are made of, and our own format."""
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
@@ -135,10 +132,7 @@ _RECORD_KEYS = {
 
 
 def own_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of a file in our own format, without those that cannot be answered.
-
-    `language` says whether answers are compared by words (en) or by characters (zh).
-    """
+    """The records of our own format (docs/evaluation.md) that can be answered."""
     for row in rows:
         if row.values.get("answerable") is False:
             continue

@@ -24,10 +24,7 @@ _NO_CHINESE_SIGNS = str.maketrans("", "", string.punctuation + _CHINESE_SIGNS)
 
 
 def normalized(text: str, language: str) -> str:
-    """The text in lower case without punctuation, as SQuAD 1.1 and LongBench compare answers.
-
-    English loses its articles, Chinese ("zh") all white space.
-    """
+    """The text as SQuAD 1.1 and LongBench compare it: lower case, no punctuation, no articles."""
     if language == "zh":
         return "".join(text.lower().translate(_NO_CHINESE_SIGNS).split())
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_NO_SIGNS)).split())

@@ -1,7 +1,4 @@
-"""Metrics of the evidence that a reader found, and how sure the mean of a metric is.
-
-None says that nothing can be measured. The same values always give the same interval.
-"""
+"""Metrics of the evidence that a reader found (None: not measurable), and intervals of means."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,11 +12,9 @@ import numpy as np
 from graphreader.evaluation.metrics.answers import units
 from graphreader.text.sentences import sentence_spans
 
-_SHARE = 0.75
-"""The least share of a sentence's content words that must stand close together."""
+_SHARE = 0.75  # the least share of a sentence's content words that must stand close together
 
-_MIN_CONTENT_WORDS = 4
-"""The least number of content words in a sentence that identifies a document."""
+_MIN_CONTENT_WORDS = 4  # the least number of content words in a sentence that identifies a document
 
 _FUNCTION_WORDS = frozenset(
     re.findall(
@@ -106,7 +101,6 @@ class EvidenceText:
 
     @cached_property
     def _sentence_pairs(self) -> list[frozenset[str]]:
-        """The content words of each sentence and the next one."""
         spans = sentence_spans(self._text)
         sentences = [self._content(self._text[start:end]) for start, end in spans]
         return [one | other for one, other in pairwise([*sentences, frozenset()])]
@@ -128,8 +122,7 @@ _LEVEL = 0.95
 RESAMPLES = 2_000
 FLIPS = 10_000
 _SEED = 0
-_EXACT_TEST = 12
-"""Up to so many differences the test tries all assignments of signs (4,096)."""
+_EXACT_TEST = 12  # up to so many differences the test tries all assignments of signs (4,096)
 
 _BLOCK = 1_000_000
 """Numbers drawn at a time: all of them at once would take gigabytes for many questions."""

@@ -15,8 +15,7 @@ from graphreader.documents import Document, Skipped, identity
 from graphreader.errors import DocumentError
 from graphreader.text.sentences import language_of
 
-MAX_CHARACTERS = 20_000
-"""Characters of a document's metadata as JSON."""
+MAX_CHARACTERS = 20_000  # characters of a document's metadata as JSON
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,6 @@ class _FrontMatterLoader(yaml.SafeLoader):
 
 
 def _front_matter_values(block: str) -> tuple[dict[Any, Any], str]:
-    """The values of a front matter, or its error."""
     if len(block) > _MAX_FRONT_MATTER:
         return {}, f"longer than {_MAX_FRONT_MATTER:,} characters"
     try:
@@ -151,7 +150,6 @@ def _markdown_headings(text: str, start: int) -> Iterator[tuple[int, str]]:
 
 
 def _optional_package(name: str, shown: str) -> Any:
-    """Import a package of the extra `documents`. Raises DocumentError where it is missing."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -214,7 +212,6 @@ def _pdf_headings(reader: Any, pages: list[str], starts: list[int]) -> Iterator[
 
 
 def _outline_entries(outline: Any) -> Iterator[Any]:
-    """The entries of an outline and of the outlines nested in it."""
     for entry in outline:
         if isinstance(entry, list):
             yield from _outline_entries(entry)
@@ -327,7 +324,6 @@ def _epub_pages(archive: ZipFile, package: str) -> tuple[list[Content], list[Ski
 
 
 def _epub_page_names(archive: ZipFile, package: str) -> Iterator[str]:
-    """The names of the pages in reading order."""
     root = ElementTree.fromstring(archive.read(package))
     folder = posixpath.dirname(package)
     files = {

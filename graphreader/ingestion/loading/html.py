@@ -1,7 +1,4 @@
-"""HTML as text: blocks become paragraphs, table rows lines, and headings keep their positions.
-
-Content that readers do not see is left out: scripts, styles, navigation, controls, hidden elements.
-"""
+"""HTML as text: what readers see, as paragraphs and lines, with the positions of headings."""
 
 import re
 from dataclasses import dataclass
@@ -228,7 +225,6 @@ class _Layout:
         self._newlines, self._space, self._item = 0, False, False
 
     def _end_heading(self) -> None:
-        """Record the heading if it has words."""
         if self._heading is None:
             return
         length, first = self._heading

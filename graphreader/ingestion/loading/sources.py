@@ -115,13 +115,10 @@ def sources_of(
 
 
 def _path(thing: Thing) -> str:
-    """The path of a thing; empty for a LangChain document."""
     return "" if isinstance(thing, LangChainDocument) else os.fspath(thing)
 
 
 def _file(path: Path) -> Source:
-    """A file: one document, or many of JSON Lines."""
-
     def read(corpus: str) -> Iterable[Document | Refused]:
         if path.suffix.lower() == JSON_LINES:
             return read_json_lines(path, corpus)
@@ -254,7 +251,6 @@ def read_json_lines(path: Path, corpus: str) -> Iterator[Document | Refused]:
 
 
 def _line_content(line: bytes, number: int) -> tuple[str, Content]:
-    """The name and the content of a line. Raises DocumentError."""
     if len(line) > MAX_BYTES:
         raise DocumentError(f"it has more than {MAX_BYTES / 2**20:,.0f} MiB.")
     try:

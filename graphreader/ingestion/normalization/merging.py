@@ -28,11 +28,9 @@ from graphreader.ingestion.normalization.rules import (
 Stage = Literal["semantic", "association"]
 _STAGES: tuple[Stage, ...] = ("semantic", "association")
 
-THRESHOLD = 0.95
-"""The least cosine (-1..1) of two near-duplicates: InsTag's distance of 0.05."""
+THRESHOLD = 0.95  # the least cosine (-1..1) of two near-duplicates: InsTag's distance of 0.05
 
-MINIMUM_SUPPORT = 40
-"""Facts that must name both elements of a pair that always occurs together."""
+MINIMUM_SUPPORT = 40  # facts that must name both elements of a pair that always occurs together
 
 CONFIDENCE = 0.99
 """Of the facts that name either element of such a pair, the share that must name both."""
@@ -132,10 +130,7 @@ def group(
 
 
 def combine(merges: Iterable[Merge]) -> list[Merge]:
-    """Return one merge for each element, into the end of the chain that it begins, by key.
-
-    Semantic merges come first, then higher scores; one that closes a circle is left out.
-    """
+    """Return one merge for each element, the best first, into the end of its chain, by key."""
     steps: dict[str, Merge] = {}
 
     def last(element: Element) -> Element:
@@ -305,7 +300,6 @@ def place_forms() -> Mapping[str, str]:
 
 
 def _lines(name: str) -> list[str]:
-    """The lines of a table of this package, without comments."""
     text = files("graphreader.ingestion.normalization").joinpath(name).read_text(encoding="utf-8")
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 

@@ -1,7 +1,4 @@
-"""Takes the graph of a corpus to its normal form, and back (paper, section 3.2; Lu et al. 2023).
-
-One run writes the difference between the merges that should exist and those that do.
-"""
+"""Takes the graph of a corpus to its normal form, and back (paper, section 3.2; Lu et al. 2023)."""
 
 from array import array
 from collections import defaultdict
@@ -26,8 +23,7 @@ from graphreader.store.connection import Connection, Row
 from graphreader.store.key_elements import KeyElementMerges, SimilarityPairs, StoredMerge
 from graphreader.store.writer import GraphWriter
 
-COMPARED_AT_ONCE = 1000
-"""Key elements whose neighbors are searched in one statement."""
+COMPARED_AT_ONCE = 1000  # key elements whose neighbors are searched in one statement
 
 KEYS_AT_ONCE = 5000
 
@@ -171,7 +167,6 @@ class Normalizer:
 async def _compare(
     similarity: SimilarityPairs, page: Sequence[Row], shared: Container[int] | None
 ) -> set[Pair]:
-    """Return the pairs that these key elements make with any other ones."""
     new = {
         row["id"]: Element(row["id"], row["key"], row["name"], 0)
         for row in page

@@ -11,7 +11,6 @@ from importlib.resources import files
 
 
 def _word_lists() -> dict[str, tuple[str, ...]]:
-    """The lists of english.txt by their headings."""
     text = files("graphreader.ingestion.normalization").joinpath("english.txt").read_text("utf-8")
     lists: dict[str, tuple[str, ...]] = {}
     for section in text.split("\n[")[1:]:
@@ -82,7 +81,6 @@ def _base_form(text: str) -> str:
 
 
 def _strip_punctuation(text: str) -> str:
-    """Drop the punctuation around a text."""
     start, end = 0, len(text)
     while start < end and not _can_begin(text, start):
         start += 1

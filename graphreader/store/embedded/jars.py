@@ -106,7 +106,6 @@ def _digest(jars: Sequence[Jar]) -> str:
 
 
 def _open_client(address: str) -> httpx.Client:
-    """Return a client of the Maven repository at an address. Raises DownloadError."""
     # Trust what the system trusts (a company's own proxy, say) and what httpx trusts by itself.
     trusted = ssl.create_default_context()
     trusted.load_verify_locations(certifi.where())

@@ -85,10 +85,7 @@ def running(settings: Settings) -> RunningServer | None:
 
 
 def ensure_running(settings: Settings, progress: Progress | None = None) -> RunningServer:
-    """Return the server of these settings, started if it is not running (5 to 10 seconds).
-
-    The first time it fetches about 170 MB. Raises DownloadError and ServerError.
-    """
+    """Return the server of these settings, started if need be. Raises ServerError."""
     report = progress or no_progress
     server = running(settings)
     if server:
