@@ -1,9 +1,16 @@
-"""What the documents say is true: commands, links, drawings, messages, pictures."""
+"""The documents, the public names and the package agree with the code."""
 
 import ast
+import hashlib
+import inspect
+import json
 import re
 import shlex
+import subprocess
+import sys
+import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +18,11 @@ import pytest
 from dotenv import dotenv_values
 from typer.main import get_command
 
+import graphreader
 from graphreader.cli.app import app
 from graphreader.settings import Settings, variable
 from scripts.agent_drawing import drawings_in, drawn
+from scripts.reference import DOCS, PAGES
 from tests.project.markdown import ROOT, anchors, links, marked, pages, prose, read
 
 
@@ -117,3 +126,142 @@ def test_troubles_are_those_of_the_program() -> None:
         longest = max(parts, key=len)
 
         assert any(longest in one and fixed.search(one) for one in strings), message
+
+
+# The pages about commands and settings say what the code says; `python -m scripts.reference` writes
+# them.
+@pytest.mark.parametrize("name", PAGES)
+def test_reference_is_up_to_date(name: str) -> None:
+    assert (DOCS / name).read_text(encoding="utf-8") == PAGES[name]()
+
+
+IMPORTING = """
+import json, os, pkgutil, sys, time
+from importlib import import_module
+
+seen = []
+read = type(os.environ).__getitem__
+
+def watched(environ, name):
+    if str(name).startswith(("GRAPHREADER_", "NEO4J_", "OPENAI_")):
+        seen.append(f"reads {name}")
+    return read(environ, name)
+
+type(os.environ).__getitem__ = watched
+
+def hook(event, arguments):
+    if event in ("socket.connect", "subprocess.Popen", "os.mkdir", "os.remove"):
+        seen.append(f"{event} {arguments}")
+    if event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+"):
+        seen.append(f"writes {arguments[0]}")
+
+sys.addaudithook(hook)
+before = set(sys.modules)
+began = time.process_time()
+import graphreader
+dir(graphreader)
+seconds = time.process_time() - began
+light = {name.partition(".")[0] for name in set(sys.modules) - before}
+for module in pkgutil.walk_packages(graphreader.__path__, "graphreader."):
+    if module.name != "graphreader.__main__":
+        import_module(module.name)
+print(json.dumps({"seen": seen, "seconds": seconds, "light": sorted(light)}))
+"""
+LARGE = {"langchain", "langgraph", "neo4j", "openai", "pydantic", "rich"}
+
+
+# The public names are sorted, each can be had, type checkers know the same ones, and every public
+# class and its methods say what they are.
+def test_public_names() -> None:
+    names = graphreader.__all__
+    typed = [
+        alias.name
+        for node in ast.walk(ast.parse(read("graphreader/__init__.py")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("graphreader")
+        for alias in node.names
+    ]
+
+    assert names == sorted(names) == sorted(typed) == dir(graphreader)
+    for thing in filter(inspect.isclass, map(graphreader.__getattr__, names)):
+        methods = [one for key, one in vars(thing).items() if key[0] != "_" and callable(one)]
+        assert all(map(inspect.getdoc, (thing, *methods))), thing
+    with pytest.raises(AttributeError, match="Nothing"):
+        graphreader.Nothing  # noqa: B018  # a name that there is not
+
+
+# Importing any module reads none of our settings, connects to nothing, starts and writes nothing;
+# importing the package is quick and loads none of the large libraries.
+def test_importing_does_nothing() -> None:
+    command = [sys.executable, "-B", "-W", "error", "-c", IMPORTING]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8")
+    result = json.loads(done.stdout)
+
+    assert result["seen"] == []
+    assert result["seconds"] < 0.2
+    assert not set(result["light"]) & LARGE
+
+
+PACKAGE = ROOT / "graphreader"
+
+
+def build(source: Path, target: Path, kind: str) -> Path:
+    """The archive that hatchling builds from a folder."""
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(target), "-t", kind]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    (archive,) = target.iterdir()
+    return archive
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source distribution, unpacked."""
+    folder = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(build(ROOT, tmp_path_factory.mktemp("sdist"), "sdist")) as opened:
+        opened.extractall(folder, filter="data")
+    (unpacked,) = folder.iterdir()
+    return unpacked
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """The wheel as installers build it: from the source distribution."""
+    return zipfile.ZipFile(build(sdist, tmp_path_factory.mktemp("wheel"), "wheel"))
+
+
+# The wheel holds every file of the package and every statement, byte for byte, and nothing else.
+def test_the_wheel_is_whole(wheel: zipfile.ZipFile) -> None:
+    files = {
+        f"{prefix}{path.relative_to(folder).as_posix()}": path
+        for prefix, folder in (
+            ("graphreader/", PACKAGE),
+            ("graphreader/cypher/", ROOT / "cypher"),
+        )
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+    assert {name for name in wheel.namelist() if ".dist-info/" not in name} == set(files)
+    for name, path in files.items():
+        assert wheel.read(name) == path.read_bytes(), name
+
+
+# The ranks of the tokens are those that OpenAI publishes.
+def test_the_ranks_are_the_published_ones() -> None:
+    ranks = (PACKAGE / "tiktoken_ranks" / "o200k_base.tiktoken").read_bytes()
+    published = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+
+    assert hashlib.sha256(ranks).hexdigest() == published
+
+
+# No file tells of the machine on which it was written, or of where packages came from.
+def test_files_name_no_machine(sdist: Path) -> None:
+    home = str(Path.home()) + "/"
+    places = [str(ROOT), *([home] if home != "//" else []), "/".join(("", "work", ""))]
+    hosts = [".".join(host) for host in (("pypi", "org"), ("pythonhosted", "org"))]
+    hosts.append(".".join(("maven", "org")))
+    secret = re.compile("|".join(map(re.escape, [*places, "/".join(("", "root", "")), *hosts])))
+    for path in sdist.rglob("*"):
+        if path.is_file() and path.name != "PKG-INFO" and path.suffix not in (".png", ".tiktoken"):
+            match = secret.search(path.read_text(encoding="utf-8"))
+
+            assert not match, f"{path.relative_to(sdist)} says {match[0]}"

@@ -1,6 +1,7 @@
-"""Two corpora of one database, with the same titles, names and sentences: they never mix."""
+"""Corpora never mix, and no text gains a right."""
 
 import re
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 from zlib import crc32
@@ -9,8 +10,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 
+from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.events import Event, QuestionAnswered
-from graphreader.agent.tasks import ChunkTask, NeighborTask
+from graphreader.agent.tasks import AnswerTask, ChunkTask, NeighborTask
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
 from graphreader.settings import Settings
@@ -121,3 +123,59 @@ def test_they_never_mix(
         assert last.reading.citations
         assert all(cited.quote in said_in(corpora[corpus]) for cited in last.reading.citations)
         assert all(cited.document in corpora[corpus] for cited in last.reading.citations)
+
+
+LETTERS = "Alma was born in 1950 at the coast."
+REGISTER = "Alma was born in 1952 at the coast."
+FACTS = {text: ["Alma", "coast"] for text in (LETTERS, REGISTER)}
+QUESTION = "When was Alma born?"
+
+
+def quote_it(task: ChunkTask) -> Any:
+    found = [text for text in FACTS if text in task.values()["text"]]
+    return world.chunk("search_more", " ".join([task.notebook, *found]).strip(), found)
+
+
+def number_of(task: AnswerTask, words: str) -> int:
+    return 1 + next(n for n, one in enumerate(task.evidence) if one.quote == words)
+
+
+def conclude(task: AnswerTask) -> Answer:
+    both = [number_of(task, REGISTER), number_of(task, LETTERS)]
+    return Answer(
+        analysis="",
+        answer="In 1952.",
+        confidence="stated",
+        claims=[
+            CitedClaim(claim="Alma was born in 1952.", citations=[both[0], 99]),
+            CitedClaim(claim="Registers are right.", citations=[99]),
+        ],
+        contradictions=[
+            CitedContradiction(about="The register says 1952, the letters 1950.", citations=both),
+            CitedContradiction(about="Something is odd.", citations=both[:1]),
+        ],
+    )
+
+
+# Two documents that contradict each other are both cited, also by the answer that chose one; a
+# claim that cites nothing that was shown is marked, and a note names it.
+def test_claims_and_contradictions(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
+    texts = world.write_files(tmp_path, {"letters": [LETTERS], "register": [REGISTER]})
+    script = {ChunkTask: quote_it, AnswerTask: conclude}
+    with world.reader(neo4j, corpus, world.scripted(FACTS, script)) as reader:
+        reader.ingest(texts)
+        reading = reader.ask(QUESTION)
+        reader.delete(everything=True)
+    record = reading.as_dict()
+
+    assert [(one.document, one.quote) for one in reading.citations] == [
+        ("register", REGISTER), ("letters", LETTERS),
+    ]  # fmt: skip
+    assert [(one.text, one.citations, one.supported) for one in reading.claims] == [
+        ("Alma was born in 1952.", (1,), True), ("Registers are right.", (), False),
+    ]  # fmt: skip
+    assert [(one.text, one.citations) for one in reading.contradictions] == [
+        ("The register says 1952, the letters 1950.", (1, 2)),
+    ]
+    assert "1 of 2 claims has no quote that supports it: Registers are right." in reading.notes
+    assert [one["supported"] for one in record["claims"]] == [True, False]

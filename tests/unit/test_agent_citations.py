@@ -1,4 +1,4 @@
-"""Where quotes stand in a chunk, and what an answer rests on: its claims and contradictions."""
+"""Quotes become citations, and what was shown of the texts is counted."""
 
 from typing import Any
 
@@ -14,7 +14,9 @@ from graphreader.agent.citations import (
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.state import Quote
 from graphreader.agent.tasks import AnswerTask, Evidence
+from graphreader.reading import Coverage
 from graphreader.store.records import StoredChunk
+from graphreader.tokens import count
 
 TEXT = "It began.\nJoan said: “I  was\nthere – in Rouen’s tower.” It ended. 贞德生于法国。"
 CHINESE = "祖师说：“也罢”，悟空 （Wukong）在2008 年道。"
@@ -184,3 +186,48 @@ def test_what_is_sent_back(decision: Answer, task: AnswerTask, lacks: bool) -> N
     assert ("numbers, 1 to 3, of the quotes" in (task.shortcoming(decision) or "")) is lacks
     assert task.problem(decision) is None
     assert "empty" in str(task.problem(empty))
+
+
+BRIDGES = "Ada built a bridge. Bede painted it red. Cyril sold it to Dora. Edgar was away."
+FIRST, SECOND = BRIDGES[:20], BRIDGES[20:41]
+RED = "Bede painted it red."
+BROKEN = "Bede painted\n  it red."
+Passage = tuple[str, int, str]
+
+
+def coverage(passages: list[Passage], derived: list[str]) -> Coverage:
+    shown = Coverage()
+    for text in derived:
+        shown.derived(text)
+    for passage in passages:
+        shown.passage(*passage)
+    return shown
+
+
+# What passages of one document share counts once; equal words of two documents were read twice. A
+# derived text counts once, unless it stands word for word in what was shown, white space aside.
+@pytest.mark.parametrize(
+    ("passages", "derived", "tokens"),
+    [
+        ([], [], 0),
+        ([("d", 0, FIRST)] * 2, [], count(FIRST)),
+        ([("d", 20, BRIDGES[20:]), ("d", 0, BRIDGES[:41])], [], count(BRIDGES)),
+        ([("d", 20, SECOND), ("d", 0, BRIDGES)], [], count(BRIDGES)),
+        ([("d", 0, BRIDGES), ("d", 0, FIRST)], [], count(BRIDGES)),
+        ([("d", 0, FIRST), ("e", 0, FIRST)], [], 2 * count(FIRST)),
+        ([], ["Ada built it.", "Ada  built\nit."], count("Ada built it.")),
+        ([("d", 20, SECOND)], [RED], count(SECOND)),
+        ([("d", 0, BROKEN)], [RED], count(BROKEN)),
+        ([("d", 0, BRIDGES[:30]), ("d", 30, BRIDGES[30:])], [RED], count(BRIDGES)),
+        ([("d", 0, FIRST)], [RED], count(FIRST) + count(RED)),
+    ],
+)
+def test_tokens(passages: list[Passage], derived: list[str], tokens: int) -> None:
+    assert coverage(passages, derived).tokens == tokens
+
+
+# The documents stand in the order in which they were first shown; derived texts show none.
+def test_order_of_documents() -> None:
+    shown = coverage([("e", 20, SECOND), ("d", 0, FIRST), ("e", 0, FIRST)], [RED])
+
+    assert shown.documents == ("e", "d")

@@ -1,17 +1,34 @@
-"""The application: help, wrong usage, exit codes and messages of failures, signals."""
+"""The command line's application and output, and the commands around a corpus."""
 
+import asyncio
+import io
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
+from rich.text import Text
 from typer.main import get_command
 
 from graphreader.cli.app import Debug, app, report_error
+from graphreader.cli.console import (
+    confirm,
+    cost_text,
+    duration,
+    money,
+    pace,
+    plural,
+    print_json,
+    print_table,
+    rounded,
+)
 from graphreader.cli.main import Interrupted, handle_signals
 from graphreader.errors import (
     DocumentError,
@@ -19,6 +36,7 @@ from graphreader.errors import (
     Neo4jUnavailableError,
     SettingsError,
 )
+from graphreader.llm.cache import ReplyCache
 from graphreader.usage import Usage
 from tests.terminal import Keyboard, Terminal
 
@@ -247,3 +265,179 @@ def test_stdout_that_takes_nothing(kind: str) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith(words)
     assert bool(done.stderr) == bool(words)
+
+
+def stream(encoding: str) -> tuple[io.BytesIO, io.TextIOWrapper]:
+    raw = io.BytesIO()
+    return raw, io.TextIOWrapper(raw, encoding=encoding)
+
+
+# JSON keeps every character in every encoding: escaped where stdout does not take it.
+@pytest.mark.parametrize("encoding", ["UTF8", "ascii"])
+def test_json_in_any_encoding(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw, out = stream(encoding)
+    monkeypatch.setattr(sys, "stdout", out)
+    value: dict[str, Any] = {"answer": "贞德 – La Charité ☺", "list": [1, None, True]}
+
+    print_json(value)
+    out.flush()
+
+    written = raw.getvalue().decode(encoding)
+    assert json.loads(written) == value
+    assert written.count("\n") == 1
+    assert ("贞德" in written) == (encoding == "UTF8")
+
+
+# Numbers, prices and times are short, and estimates do not pretend to be exact.
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (plural(1, "chunk"), "1 chunk"),
+        (plural(2000, "corpus", "corpora"), "2,000 corpora"),
+        *((rounded(n), t) for n, t in ((7, "7"), (123, "120"), (995, "1,000"), (12345, "12,000"))),
+        (money(0), "$0"),
+        (money(0.00000001), "$0.000001"),
+        (money(0.0021), "$0.0021"),
+        (money(0.99996), "$1.00"),
+        (money(12345.678), "$12,345.68"),
+        *((", ".join(pace(0.1, left)), "") for left in (None, 0, -9)),
+        (", ".join(pace(0.1, 9)), "6.0 a minute, about 1 min 30 s left"),
+        (cost_text(Usage(18)), "18 calls"),
+        (
+            cost_text(Usage(3, 1000, 234, estimated=1, dollars=0.5)),
+            "3 calls, about 1,234 tokens, about $0.5000",
+        ),
+        (
+            cost_text(Usage(3, 1000, 234, dollars=0.5, unpriced=1)),
+            "3 calls, 1,234 tokens, at least $0.5000",
+        ),
+        (cost_text(Usage(reused=12)), "0 calls, 12 from the cache"),
+        (duration(0.2), "1 s"),
+        (duration(60), "1 min"),
+        (duration(87.2), "1 min 27 s"),
+        (duration(3600 + 65), "1 h 1 min"),
+        (duration(3 * 86_400 + 4 * 3600 + 1), "3 d 4 h"),
+    ],
+)
+def test_numbers(text: str, expected: str) -> None:
+    assert text == expected
+
+
+# A table shows texts literally, each in its line, folded where the terminal is narrow; a long one
+# that fits looks the same. Styles of cells are kept.
+@pytest.mark.parametrize(("rows", "width"), [(1, 60), (300, 60), (1, 20), (300, 20)])
+def test_tables(rows: int, width: int) -> None:
+    console = Console(file=io.StringIO(), width=width)
+    styled = Console(file=io.StringIO(), width=width, force_terminal=True)
+    row = ("[bold]odd[/bold]\x1b[2J\nname", "贞德", "1,000")
+    print_table([row] * rows, "Name", "By", "Facts", right=("Facts",), console=console)
+    print_table([(Text("ok", "green"), "[x]")], "", "", header=False, console=styled)
+    lines = [line.rstrip() for line in console.file.getvalue().splitlines()]  # type: ignore[attr-defined]
+
+    assert max(map(len, lines)) <= width
+    if width == 60:
+        assert lines[0] == f"{'Name':<27}By    Facts"
+        assert lines[1:] == ["[bold]odd[/bold] [2J name  贞德  1,000"] * rows
+    assert "\x1b[32mok\x1b[0m" in styled.file.getvalue()  # type: ignore[attr-defined]
+
+
+# Only yes is a yes, the end of the input is a no, and without a terminal nothing is asked.
+@pytest.mark.parametrize(
+    ("stdin", "agreed"),
+    [
+        (Keyboard("perhaps\nyes\n"), True),
+        (Keyboard("\n"), False),
+        (Keyboard(""), False),
+        (io.StringIO("n\n"), True),
+    ],
+    ids=["yes", "return", "end", "pipe"],
+)
+def test_confirm(
+    stdin: io.StringIO,
+    agreed: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "stdin", stdin)
+
+    assert confirm("Delete it?") is agreed
+    assert capsys.readouterr().err.startswith("Delete it? [y/N]:") == stdin.isatty()
+
+
+@pytest.fixture
+def file(terminal: Terminal) -> Path:
+    """The file of cached replies, with three in it."""
+    terminal.set(GRAPHREADER_HOME=str(terminal.folder / "home"), COLUMNS="100", NO_COLOR="1")
+    path = terminal.folder / "home" / "replies.sqlite"
+
+    async def keep() -> None:
+        cache = ReplyCache(path)
+        for number, model in enumerate(("openai:one", "ollama:[two]", "openai:one")):
+            await cache.put(str(number), "{}", model=model)
+        await cache.aclose()
+
+    asyncio.run(keep())
+    return path
+
+
+# Replies are counted for a person, the most used model first; a program gets times in UTC.
+def test_stats(terminal: Terminal, file: Path) -> None:
+    outcome = terminal.run("cache", "stats")
+    counts = terminal.run("cache", "stats", "--json").json
+    lines = [line.split() for line in outcome.out.splitlines()]
+
+    assert (outcome.code, outcome.err) == (0, "")
+    assert lines[0] == ["Kept", "replies", "in", str(file)]
+    assert lines[1:4] == [["replies", "3"], ["openai:one", "2"], ["ollama:[two]", "1"]]
+    assert [line[0] for line in lines[4:]] == ["on", "oldest", "newest"]
+    assert (counts["path"], counts["replies"]) == (str(file), 3)
+    assert counts["models"] == {"openai:one": 2, "ollama:[two]": 1}
+    assert counts["bytes"] >= file.stat().st_size > 0
+    assert counts["oldest"] <= counts["newest"]
+    assert counts["newest"].endswith("+00:00")
+
+
+# A person is asked before anything is cleared, unless `--yes` is given.
+@pytest.mark.parametrize(("options", "left"), [([], 3), (["--yes"], 0)], ids=["no", "yes"])
+def test_clear(
+    terminal: Terminal,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    left: int,
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Keyboard("n\n"))
+    outcome = terminal.run("cache", "clear", *options, "--json")
+
+    assert ReplyCache(file).stats().replies == left
+    assert outcome.code == (1 if left else 0)
+    assert left or outcome.json == {"path": str(file), "cleared": 3}
+
+
+# A damaged file is reported with what to do, and that helps.
+def test_a_damaged_file(terminal: Terminal, file: Path) -> None:
+    file.write_bytes(b"no database " * 1000)
+    outcome = terminal.run("cache", "stats")
+
+    assert (outcome.code, outcome.out) == (1, "")
+    assert f"{file} cannot be read (file is not a database)" in outcome.err
+    assert "`graphreader cache clear`" in outcome.err
+    assert terminal.run("cache", "clear", "--yes").code == 0
+    assert not file.exists()
+
+
+# `browser` gives the address of one's own Neo4j and never a password.
+@pytest.mark.parametrize(
+    ("uri", "page", "shown"),
+    [
+        ("bolt://neo4j:secret@host:7690", "http://host:7474/browser/", "bolt://host:7690"),
+        ("neo4j+s://A.Databases.Neo4j.IO", "https://console.neo4j.io", None),
+    ],
+)
+def test_browser(terminal: Terminal, uri: str, page: str, shown: str | None) -> None:
+    terminal.set(NEO4J_URI=uri, NEO4J_PASSWORD="secret-2")
+    plain, encoded = terminal.run("browser"), terminal.run("browser", "--json")
+
+    assert encoded.json == {"browser": page, "uri": shown or uri, "username": "neo4j"}
+    assert f"Connect URL    {shown or uri}\n" in plain.out
+    assert "secret" not in plain.out + encoded.out

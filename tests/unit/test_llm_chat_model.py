@@ -1,3 +1,5 @@
+"""The decider of a language model, streamed answers, and the budget and tasks that it is given."""
+
 import json
 import random
 from collections.abc import Callable
@@ -7,6 +9,8 @@ import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.tool import tool_call_chunk
 
+from graphreader.agent.answering import AnswerStream
+from graphreader.agent.events import AnswerToken
 from graphreader.agent.tasks import (
     InitialNodesTask,
     PlanTask,
@@ -17,6 +21,7 @@ from graphreader.llm.chat_model import GrowingAnswer, LanguageModelDecider
 from graphreader.llm.protocols import ROOM_TO_THINK, Budget
 from graphreader.llm.retry import ModelService
 from graphreader.testing import ChatRequest, FunctionChatModel, RequestRefused
+from graphreader.usage import Usage
 
 PLAN = PlanTask("Who was born first?")
 GOOD = {"plan": "Compare the dates."}
@@ -244,3 +249,75 @@ def test_no_answer(text: str) -> None:
 # A message in one piece, of a client that does not stream, comes at once.
 def test_whole_message() -> None:
     assert GrowingAnswer().add(AIMessage(WRITTEN[1])) == TEXT
+
+
+# Whatever was streamed, in the end it is the answer, and nothing is sent twice without need.
+@pytest.mark.parametrize(
+    ("pieces", "tokens"),
+    [
+        ([], [("Danny won.", True)]),
+        ([("Danny ", True), ("won.", False)], [("Danny ", True), ("won.", False)]),
+        ([("Danny ", True)], [("Danny ", True), ("won.", False)]),
+        ([("Alice", True), ("Danny", True)], [("Alice", True), ("Danny", True), (" won.", False)]),
+        ([("Alice", True)], [("Alice", True), ("Danny won.", True)]),
+        ([("Danny won. Or", True)], [("Danny won. Or", True), ("Danny won.", True)]),
+    ],
+)
+def test_answer_stream(pieces: list[tuple[str, bool]], tokens: list[tuple[str, bool]]) -> None:
+    sent: list[AnswerToken] = []
+    stream = AnswerStream(sent.append)
+    for piece, begins in pieces:
+        stream(piece, begins)
+    stream.finish("Danny won.")
+
+    assert [(token.text, token.begins) for token in sent] == tokens
+
+
+# A reservation counts at once; what a request did not need is given back, all of it if it failed.
+def test_reservations() -> None:
+    budget = Budget(max_calls=3, max_tokens=1000)
+    budget.take(600, "explore")
+    with pytest.raises(BudgetError, match="max_tokens is 1,000"):
+        budget.take(600, "explore")
+    budget.settle(600, Usage())
+    budget.take(900, "explore")
+    budget.settle(900, Usage(calls=1, input_tokens=300, output_tokens=100))
+
+    assert budget.left("explore") == 600
+    budget.take(600, "explore")
+    with pytest.raises(BudgetError):
+        budget.take(1, "explore")
+
+
+# What cost more than could be told before counts for all that come later.
+def test_what_cost_more() -> None:
+    budget = Budget(max_tokens=1000)
+    budget.take(300, "explore")
+    budget.settle(300, Usage(calls=1, input_tokens=200, output_tokens=900))
+
+    assert budget.left("explore") == -100
+    with pytest.raises(BudgetError, match=r"max_tokens is 1,000\. For more, set --max-tokens"):
+        budget.take(1, "answer")
+
+
+# Where not even the first request may be made, the sentence says how much that would need.
+def test_too_small_from_the_start() -> None:
+    with pytest.raises(BudgetError, match=r"max_tokens is 500, .* need 1,100, .* --max-tokens"):
+        Budget(max_tokens=500, answer_tokens=400).take(700, "plan")
+    with pytest.raises(BudgetError, match=r"max_calls is 1, .* need 2, .* --max-calls"):
+        Budget(max_calls=1, answer_tokens=400).take(700, "plan")
+    with pytest.raises(BudgetError, match=r"need 700: set --max-tokens"):
+        Budget(max_tokens=500).take(700, "extract")
+
+
+# One call and its tokens are kept back for the answer, which may use them.
+def test_the_answer_has_its_part() -> None:
+    budget = Budget(max_calls=3, max_tokens=1000, answer_tokens=400)
+    budget.take(300, "plan")
+    with pytest.raises(BudgetError):
+        budget.take(301, "explore")
+    budget.take(300, "explore")
+    with pytest.raises(BudgetError):
+        budget.take(0, "explore")
+
+    budget.take(400, "answer")
