@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from graphreader.agent.decisions import Answer, CitedClaim
 from graphreader.agent.tasks import AnswerTask
 from graphreader.baselines import chunk_reading, search_agent
-from graphreader.baselines.search_agent import SearchStep, SearchStepTask
 from graphreader.baselines.answering import Excerpt, TextAnswer, TextChoice
+from graphreader.baselines.search_agent import SearchStep, SearchStepTask
 from graphreader.llm.protocols import folded
 from graphreader.offline import evidence
 from graphreader.offline.question import ParsedQuestion, parse_question

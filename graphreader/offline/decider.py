@@ -8,8 +8,8 @@ from graphreader.agent import tasks
 from graphreader.agent.adaptive.tasks import TurnTask
 from graphreader.agent.decisions import ClaimCheck
 from graphreader.baselines import chunk_reading, search_agent
-from graphreader.baselines.read_agent import tasks as gists
 from graphreader.baselines.answering import TextAnswerTask, TextChoiceTask
+from graphreader.baselines.read_agent import tasks as gists
 from graphreader.errors import UsageError
 from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.llm.prompts import Prompts

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from graphreader.baselines.read_agent import tasks
 from graphreader.baselines.answering import Excerpt
+from graphreader.baselines.read_agent import tasks
 from graphreader.llm.protocols import folded
 from graphreader.offline.evidence import LEAST, MOST_LEADING, covers, ranked_sentences
 from graphreader.offline.question import ParsedQuestion, bonus, parse_question
