@@ -347,7 +347,7 @@ def report(
     ],
     json: JsonFlag = False,
 ) -> None:
-    """Make the papers' tables and plots from an evaluation, in DIR/report."""
+    """Make a page, the papers' tables and plots from an evaluation, in DIR/report."""
     with spinner("Making tables and plots"):
         import_driver()
         from graphreader.evaluation.report import write_report
@@ -368,8 +368,8 @@ def report(
     for section in main_table.sections:
         _print_section(out, main_table, section)
     page = written.files[0]
-    out.print(literal_line(f"All tables, with intervals and notes: {page}"), soft_wrap=True)
-    out.print("The same as JSON and CSV, and pictures, are in its folder.")
+    out.print(literal_line(f"Which reader found more for less: {page}"), soft_wrap=True)
+    out.print("The same tables as Markdown, JSON and CSV, and pictures, are in its folder.")
 
 
 def _print_section(out: Console, table: "ReportTable", section: "Section") -> None:

@@ -11,7 +11,7 @@ from typing import Any, Self
 from graphreader import sync
 from graphreader.errors import UsageError
 from graphreader.evaluation.costs import Cost, Counts, estimate_costs
-from graphreader.evaluation.plan import Plan, QuestionGroup, QuestionSelection, make_plan
+from graphreader.evaluation.plan import Plan, QuestionSelection, make_plan
 from graphreader.evaluation.readers import MODEL_PHASES, evaluated_readers
 from graphreader.evaluation.results import (
     EQUAL_READING,
@@ -31,12 +31,10 @@ from graphreader.models import open_decider, open_embedder
 from graphreader.offline.decider import OfflineDecider
 from graphreader.readers import needs_embeddings
 from graphreader.settings import OFFLINE, Settings, variable
-from graphreader.tokens import count
 from graphreader.usage import Phase, Usage
 
 _RATER_TEMPERATURE = 0.1  # of the papers' raters (appendix B)
 _OFFLINE_CONCURRENCY = 2  # questions at a time when nothing but the graph is waited for
-_GPT_4 = "cl100k_base"  # the encoding in which the paper counts
 
 _FIXED_SETTINGS = (
     *("window", "long_window", "chunk_tokens", "mode", "initial_nodes", "calls"),
@@ -113,25 +111,6 @@ def compared_reader(request: EvaluationRequest) -> str | None:
     if request.equal_reading and name is None:
         raise UsageError("--equal-reading compares with graphreader: name it in --readers.")
     return name if request.equal_reading else None
-
-
-def _dataset_sizes(groups: Sequence[QuestionGroup]) -> list[dict[str, Any]]:
-    """The sizes of the contexts (table 1), without titles; of lengthened ones the target."""
-    sizes: dict[tuple[str, str], list[int]] = {}
-    for group in groups:
-        documents = group.records[0].documents
-        tokens = group.target_tokens or sum(count(one.text, _GPT_4) for one in documents)
-        sizes.setdefault((group.dataset, group.length), []).extend([tokens] * len(group.records))
-    return [
-        {
-            "dataset": dataset,
-            "length": length,
-            "average_tokens": sum(tokens) / len(tokens),
-            "max_tokens": max(tokens),
-            "samples": len(tokens),
-        }
-        for (dataset, length), tokens in sizes.items()
-    ]
 
 
 class Evaluation:
@@ -215,7 +194,6 @@ class Evaluation:
         details = {
             "command": self._request.command,
             "version": version("graphreader"),
-            "datasets": _dataset_sizes(self.plan.groups),
             "notice": self.notice,
             "notes": list(self.notes),
         }

@@ -88,7 +88,8 @@ def readings_frame(lines: Sequence[Line]) -> "DataFrame":
     """The DataFrame of readings. Raises UsageError, which names the extra, without pandas."""
     pandas = import_extra("pandas", "A report")
     ids = [line["id"] for line in lines]
-    numbers = [{**_scores(line), **_amounts(line)} for line in lines]
+    costs = _building_costs(lines)
+    numbers = [{**_scores(line), **_amounts(line, costs)} for line in lines]
     properties = pandas.DataFrame([_properties(line) for line in lines], index=ids)
     return pandas.concat([properties, pandas.DataFrame(numbers, index=ids, dtype=float)], axis=1)
 
@@ -104,7 +105,7 @@ def equal_budget_frame(equal: Sequence[Line]) -> "DataFrame":
 
 _KEYS: Mapping[str, Any] = {
     **{"dataset": "", "length": NATIVE, "reader": "", "model": "", "repeat": 0},
-    **{"subset": "", "window": 0, "recall": None, "facts_recall": None},
+    **{"subset": "", "window": 0, "recall": None, "facts_recall": None, "corpus": ""},
 }
 """Keys of a line that are columns, with the value of a missing one."""
 
@@ -159,21 +160,32 @@ def _scores(line: Line) -> dict[str, float | None]:
     }
 
 
-def _amounts(line: Line) -> dict[str, float | None]:
+def _building_costs(lines: Sequence[Line]) -> dict[str, int]:
+    """The tokens that each graph cost (or pages, or gists), by its name.
+
+    The first reading that needs it pays for it: those of other readers and of repeats find it made.
+    """
+    costs: dict[str, int] = {}
+    for line in lines:
+        for name, usage in (line.get("built") or {}).items():
+            costs[name] = max(costs.get(name, 0), Usage(**usage).tokens)
+    return costs
+
+
+def _amounts(line: Line, costs: Mapping[str, int]) -> dict[str, float | None]:
     """Tokens, seconds and so on, by the names of their columns; none of a reading that failed."""
     compression, size = line.get("compression") or {}, line.get("record_tokens") or None
-    building = Usage(**line.get("building") or {})
+    built = line.get("built")
     phases = {phase: Usage(**usage) for phase, usage in line.get("phases", {}).items()}
     cost = _question_cost(line, phases)
     amounts = {
         "Tokens read": line["tokens_read"],
         "Of the record": line["tokens_read"] / size if size else None,
-        "Context": size,
         "Seconds": line["seconds"],
         "Tokens a question": cost.tokens,
         "Calls": cost.calls,
         "Dollars": cost.dollars,
-        "Building a text": building.tokens if line.get("building") else None,
+        "Building a text": sum(costs[name] for name in built) if built else None,
         **{name: phases.get(phase, Usage()).tokens for phase, name in PHASES.items()},
         "Compression, gists": compression.get("gists"),
         "Compression, at the question": compression.get("final_query"),
@@ -182,7 +194,7 @@ def _amounts(line: Line) -> dict[str, float | None]:
     if line["error"] is not None:
         amounts = dict.fromkeys(amounts)
     sizes = {name: (line.get("graph") or {}).get(key) for key, name in _GRAPH_SIZES.items()}
-    return {**amounts, "record_tokens": size, **sizes}
+    return {**amounts, **sizes, "Context": line.get("gpt4_tokens")}
 
 
 def _quotient(counts: Sequence[int] | None) -> float | None:
@@ -221,10 +233,12 @@ def main_measure(group: "DataFrame") -> str:
 
 
 def recall_measure(section: "DataFrame") -> str:
-    """Recall of supporting facts by a rater, else by strings; else of gold documents."""
-    sound = section[~section["failed"]]
-    names = (name for name in ("recall, rated", "recall, by words") if sound[name].notna().all())
-    return next(names, "document recall")
+    """Recall of supporting facts: by a rater if any was asked, else by words; else of documents.
+
+    A rating that is missing is left out of a mean: nothing of another kind takes its place.
+    """
+    names = (name for name in ("recall, rated", "recall, by words") if section[name].notna().any())
+    return next(names, "Document recall")
 
 
 def question_means(group: "DataFrame", name: str) -> dict[str, float]:
@@ -290,10 +304,16 @@ def value(group: "DataFrame", name: str) -> Any:
     return first.item() if isinstance(first, np.generic) else first
 
 
-def last_of_question(group: "DataFrame", name: str) -> "DataFrame":
-    """The last reading of each question that has a value in a column."""
+def building(group: "DataFrame", name: str) -> float | None:
+    """The mean over texts of what was spent on each before its questions; None in place of 0."""
     known = group[group[name].notna()]
-    return known[~known.index.duplicated(keep="last")]
+    return nonzero(known[~known["corpus"].duplicated()], name)
+
+
+def question_average(group: "DataFrame", name: str) -> float | None:
+    """The plain mean over questions, each counted once."""
+    values = question_means(group, name).values()
+    return sum(values) / len(values) if values else None
 
 
 def questions(group: "DataFrame", name: str = "") -> int:

@@ -5,9 +5,11 @@
 """
 
 import json
+import math
 import statistics
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from importlib.resources import files
 from operator import eq
@@ -19,15 +21,16 @@ from graphreader.evaluation.measures import (
     NATIVE,
     PAPER,
     average,
+    building,
     fitting_score,
     greatest,
     grouped,
-    last_of_question,
     length_position,
     main_measure,
     mean,
     nonzero,
     page_reader,
+    question_average,
     question_means,
     question_scores,
     questions,
@@ -48,6 +51,7 @@ from graphreader.evaluation.tables import (
     Column,
     MakeRows,
     Prepare,
+    Section,
     Table,
     TableRow,
     TableSpec,
@@ -57,17 +61,17 @@ from graphreader.evaluation.tables import (
     make_table,
     row,
 )
+from graphreader.settings import OFFLINE
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-def paper_tables(frame: "DataFrame", equal: "DataFrame", run: Mapping[str, Any]) -> list[Table]:
-    """The tables that have something to show, the main one first; `run` is that of `run.json`."""
+def paper_tables(frame: "DataFrame", equal: "DataFrame") -> list[Table]:
+    """The tables that have something to show, the main one first."""
     rows: dict[str, MakeRows] = {
         **_ROWS,
         "equal_reading": partial(_equal_reading_rows, equal),
-        "datasets": partial(_dataset_rows, run),
     }
     papers = frame["dataset"].map(paper_set) != ""
     is_sample = frame["dataset"].isin(paper_figures()["samples"])
@@ -87,7 +91,7 @@ def paper_tables(frame: "DataFrame", equal: "DataFrame", run: Mapping[str, Any])
         # ReadAgent's paper has the whole of its sets.
         readings = frame.assign(other_texts=False) if name == "read_agent" else frame
         if table := make_table(spec, readings):
-            tables.append(table)
+            tables.append(_with_all_sets(table) if name == "quality_and_cost" else table)
     return tables
 
 
@@ -194,6 +198,50 @@ def _score_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
     return sorted([*group_rows(spec, section), *printed], key=position)
 
 
+def _with_quality(section: "DataFrame") -> "DataFrame":
+    """With the measure of quality: without a model FCR, as its answers are whole sentences."""
+    offline = (section["model"] == OFFLINE).all() and section["gold"].any()
+    return section.assign(measure="FCR" if offline else main_measure(section))
+
+
+def _with_all_sets(table: Table) -> Table:
+    """The table of quality and cost with the means over several sets, if their measure is one."""
+    measure, *others = {one.title.rpartition(": ")[2] for one in table.sections}
+    by_name: dict[tuple[CellValue, ...], list[TableRow]] = {}
+    for one in table.rows:
+        by_name.setdefault((one["Reader"].value, one["Model"].value), []).append(one)
+    rows = [
+        row(
+            {
+                **{"Reader": reader, "Model": model},
+                **{"n": sum(one["n"].number or 0 for one in group)},
+                **{column.name: _mean_cell(group, column.name) for column in table.columns[3:]},
+            },
+            ranked=reader != GOLDEN,
+        )
+        for (reader, model), group in by_name.items()
+        if len(group) == len(table.sections)
+    ]
+    if others or len(table.sections) < 2 or not rows:
+        return table
+    return replace(table, sections=(Section(f"All sets: {measure}", tuple(rows)), *table.sections))
+
+
+def _mean_cell(rows: Sequence[TableRow], name: str) -> Cell:
+    """The mean of a column, with the interval of a mean of independent sets; empty if one is."""
+    cells = [row[name] for row in rows]
+    numbers = [one.number for one in cells if one.number is not None]
+    if len(numbers) < len(cells):
+        return Cell()
+    middle = statistics.fmean(numbers)
+    ends = [
+        math.hypot(*(one - (end or 0) for one, end in zip(numbers, ends, strict=True))) / len(cells)
+        for ends in ([one.low for one in cells], [one.high for one in cells])
+    ]
+    known = all(one.low is not None for one in cells)
+    return Cell(middle, middle - ends[0], middle + ends[1]) if known else Cell(middle)
+
+
 # ------------------------------------------------------------------ lengths (figures 1 and 5)
 
 
@@ -207,12 +255,15 @@ def _length_columns(frame: "DataFrame") -> Iterable[Column]:
 
 def _score_at_length(group: "DataFrame", length: str) -> CellValue:
     """The section's measure over the readings of one length."""
-    part, measure = group[group["length"] == length], value(group, "measure")
-    if part.empty:
-        return None
-    by_documents = measure == "document recall"
-    result = mean(part, "Document recall") if by_documents else score(part, measure)
-    return Cell.of(result, questions(part))
+    part = group[group["length"] == length]
+    return None if part.empty else _section_score(part)
+
+
+def _section_score(group: "DataFrame", _: str = "") -> Cell:
+    """The section's measure."""
+    measure = value(group, "measure")
+    result = (mean if measure in ("Document recall", "FCR") else score)(group, measure)
+    return Cell.of(result, questions(group))
 
 
 def _length_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
@@ -400,22 +451,9 @@ def _call_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
 # ------------------------------------------------------------------ sizes (tables 1 and 8)
 
 
-def _with_sizes(run: Mapping[str, Any], section: "DataFrame") -> "DataFrame":
-    """With the tokens of the texts; native ones in GPT-4's encoding if `run` has these counts."""
-    place = value(section, "dataset"), value(section, "length")
-    for one in run.get("datasets", ()) if place[1] == NATIVE else ():
-        if (one["dataset"], one["length"]) == place:
-            sizes = {"Avg. tokens": one["average_tokens"], "Max. tokens": one["max_tokens"]}
-            return section.assign(**sizes)
-    tokens = last_of_question(section, "record_tokens")
-    mean_tokens, most = average(tokens, "record_tokens"), greatest(tokens, "record_tokens")
-    return section.assign(**{"Avg. tokens": mean_tokens, "Max. tokens": most})
-
-
-def _dataset_rows(run: Mapping[str, Any], spec: TableSpec, section: "DataFrame") -> list[TableRow]:
+def _dataset_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
     """A row a length; the paper's, which is of the whole dataset, stands below the first."""
-    groups = grouped(section, "length")
-    first, *others = [group_row(spec.columns, _with_sizes(run, group)) for group in groups]
+    first, *others = group_rows(spec, section)
     return [first, *printed_rows("datasets", paper_set(value(section, "dataset"))), *others]
 
 
@@ -482,20 +520,23 @@ def _spread_row(over: str, readings: "DataFrame", column: str) -> TableRow:
 
 _MEASURES: Mapping[str, Callable[["DataFrame", str], CellValue]] = {
     "average": average,
-    "building": lambda group, name: nonzero(last_of_question(group, name), name),
+    "building": building,
     "fact_recall": _fact_recall,
     "fitting_score": fitting_score,
     "greatest": greatest,
     "mean": mean,
     "nonzero": nonzero,
+    "question_average": question_average,
     "questions": questions,
     "score": score,
+    "section_score": _section_score,
     "share_of_golden": share_of_golden,
     "value": value,
     "window": window,
 }
 _PREPARE: Mapping[str, Prepare] = {
     "scores": _with_golden,
+    "quality_and_cost": _with_quality,
     "evidence": _with_jsr,
     "score_by_length": lambda section: section.assign(measure=main_measure(section)),
     "recall_by_length": lambda section: section.assign(measure=recall_measure(section)),
@@ -505,10 +546,12 @@ _PREPARE: Mapping[str, Prepare] = {
 }
 _ROWS: Mapping[str, MakeRows] = {
     "scores": _score_rows,
+    "quality_and_cost": group_rows,
     "pairs": _pair_rows,
     "score_by_length": _length_rows,
     "recall_by_length": _length_rows,
     "ablations": _ablation_rows,
+    "datasets": _dataset_rows,
     "functions": _call_rows,
     "read_agent": _read_agent_rows,
     "spread": _spread_rows,

@@ -10,7 +10,7 @@ from typing import Any
 
 from graphreader.evaluation.measures import DEFAULT, NATIVE
 from graphreader.evaluation.metrics.answers import import_extra
-from graphreader.evaluation.tables import Cell, Section, Table, TableRow
+from graphreader.evaluation.tables import Cell, Section, Table, TableRow, format_cell
 from graphreader.files import atomic_write
 
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
@@ -33,6 +33,7 @@ _LINE = 0.22  # inches of height for a name
 _LONGEST = 38  # characters of a name; a longer one loses its middle
 
 _MOST_SERIES = 6  # the largest number of distinguishable lines; the table has the others
+_LEAST_ROWS = 9  # rows that the names of a picture of costs have at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,17 @@ class Series:
     points: Sequence[tuple[int, Cell]]
     colour: str = GREY
     paper: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A named value over the tokens that it cost."""
+
+    name: str
+    tokens: float
+    value: Cell
+    colour: str = GREY
+    ranked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +137,70 @@ def _draw_lines(axes: Any, series: Sequence[Series], ticks: Mapping[int, str]) -
     _clear_axes(axes, "y")
 
 
+def _draw_points(axes: Any, points: Sequence[Point]) -> None:
+    """Values over tokens, logarithmic; the names stand at the right, each with a line to its value.
+
+    A grey step joins the readers that no other one beats in value and in tokens.
+    """
+    ends = [100 * (end or 0) for one in points for end in (one.value.low, one.value.high)]
+    values = [*ends, *(_percent(one.value) for one in points)]
+    gap = max((max(values) - min(values)) / 20, 5)
+    low, high = min(values) - gap, max(values) + gap
+    left, right = (f(one.tokens for one in points) for f in (min, max))
+    left, right = left / 1.3, right * 1.3
+    axes.set(xscale="log", xlim=(left, right), ylim=(low, high))
+    steps = (1, 2, 5) if right < 100 * left else (1,)
+    ticks = [step * 10**power for power in range(12) for step in steps]
+    shown = [tick for tick in ticks if left <= tick <= right]
+    axes.set_xticks(
+        shown, [format_cell(Cell(tick), "tokens").replace(".0k", "k") for tick in shown]
+    )
+    axes.minorticks_off()
+    best: list[Point] = []
+    for one in sorted(points, key=lambda one: (one.tokens, -_percent(one.value))):
+        if one.ranked and (not best or _percent(one.value) > _percent(best[-1].value)):
+            best.append(one)
+    places = [one.tokens for one in best], [_percent(one.value) for one in best]
+    axes.step(*places, where="post", color="#B0B0B0", lw=1.5, zorder=1)
+    ranks = sorted(points, key=lambda one: (_percent(one.value), -one.tokens))
+    distance = (high - low) / max(len(points) - 1, _LEAST_ROWS)
+    heights: list[float] = []
+    for at, one in enumerate(ranks):
+        least = heights[-1] + distance if heights else low
+        most = high - distance * (len(ranks) - 1 - at)
+        heights.append(min(max(_percent(one.value), least), most))
+    for one, height in zip(ranks, heights, strict=True):
+        reach = [[end] for end in _reach(one.value)]
+        place = one.tokens, _percent(one.value)
+        axes.errorbar(*place, yerr=reach, fmt="o", color=one.colour, ms=6, elinewidth=1)
+        axes.annotate(
+            _shorten(one.name, 22),
+            place,
+            (1.04, (height - low) / (high - low)),
+            textcoords="axes fraction",
+            color=one.colour,
+            fontsize=9,
+            va="center",
+            arrowprops={
+                "arrowstyle": "-",
+                "relpos": (0, 0.5),
+                "color": one.colour,
+                "lw": 0.5,
+                "alpha": 0.5,
+            },
+        )
+    _clear_axes(axes, "both")
+
+
 def _name_rows(axes: Any, names: Sequence[str]) -> None:
     axes.set_yticks(range(len(names)), list(map(_shorten, names)))
     axes.set_ylim(len(names) - 0.4, -0.6)
 
 
-def _shorten(name: str) -> str:
+def _shorten(name: str, longest: int = _LONGEST) -> str:
     """The name, without its middle if it is too long."""
-    half = _LONGEST // 2
-    return name if len(name) <= _LONGEST else f"{name[:half]}…{name[-half + 1 :]}"
+    half = longest // 2
+    return name if len(name) <= longest else f"{name[:half]}…{name[-half + 1 :]}"
 
 
 def _clear_axes(axes: Any, grid: str) -> None:
@@ -192,6 +259,25 @@ def _main_score_panel(table: Table, section: Section) -> Panel | None:
     return _score_panel(table, section, names) if section is first else None
 
 
+def _points(table: Table, section: Section) -> list[Point]:
+    return [
+        Point(_row_name(table, row), tokens, row["Quality"], _colour(_reader(row)), row.ranked)
+        for row in section.rows
+        if (tokens := row["Tokens a question"].number) and row["Quality"].number is not None
+    ]
+
+
+def _cost_panel(table: Table, section: Section) -> Panel | None:
+    """Quality over tokens a question, of all sets or the first that has several readers."""
+    first = next((one for one in table.sections if len(_points(table, one)) > 1), None)
+    if section is not first:
+        return None
+    points = _points(table, section)
+    height = max(2.6, _LINE * len(points))
+    label = "Tokens a question (log)"
+    return Panel(f"{_shorten(section.title)}, %", height, _draw_points, points, label)
+
+
 def _equal_reading_panel(_: Table, section: Section) -> Panel:
     """A reader's FCR once, and below it that of each retrieval with the same token budget."""
     dots: dict[str, Dot] = {}
@@ -248,6 +334,7 @@ def _sweep_panel(table: Table, section: Section) -> Panel | None:
 
 
 _PANELS: dict[str, Callable[[Table, Section], Panel | None]] = {
+    "quality_and_cost": _cost_panel,
     "scores": _main_score_panel,
     "evidence": partial(_score_panel, names=("FCR",)),
     "equal_reading": _equal_reading_panel,
@@ -272,7 +359,7 @@ _STYLE = {
     "axes.titlesize": 10,
     "axes.labelsize": 9,
 }
-_WIDTH = 8.0
+_WIDTHS = {"quality_and_cost": 4.0}  # inches, where not 8: to be read on a telephone
 _AROUND = 0.65  # inches of the title and the ticks of a panel
 
 
@@ -298,10 +385,11 @@ def draw_table(figures: Any, table: Table) -> Any:
     parts = panels(table)
     if not parts:
         return None
-    warning = textwrap.fill(table.warning, 120)
+    width = _WIDTHS.get(table.name, 8.0)
+    warning = textwrap.fill(table.warning, int(15 * width))
     heights = [panel.height for panel in parts]
     height = sum(heights) + _AROUND * len(heights) + _LINE * len(warning.splitlines())
-    figure = figures.Figure((_WIDTH, height), dpi=160, layout="constrained")
+    figure = figures.Figure((width, height), dpi=160, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
     subplots = figure.subplots(len(parts), 1, squeeze=False, height_ratios=heights)
     for (axes,), panel in zip(subplots, parts, strict=True):

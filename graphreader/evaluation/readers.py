@@ -34,10 +34,14 @@ MODEL_PHASES: tuple[Phase, ...] = ("extract", "explore", "answer")
 
 @dataclass(frozen=True, slots=True)
 class PreparedReader:
-    """A reader with documents, the cost of preparing it, and the sizes of its graph or gists."""
+    """A reader with documents, and the sizes of its graph or gists.
+
+    `built` has what was spent now by the names of what was built: a graph, pages or gists. Readers
+    that share a graph name it alike, so that its cost is its own and not that of a reader.
+    """
 
     reader: Reader
-    building: Usage = field(default_factory=Usage)
+    built: Mapping[str, Usage] = field(default_factory=dict)
     graph: Mapping[str, Any] | None = None
     compression: Mapping[str, Any] | None = None
 
@@ -125,7 +129,8 @@ class EvaluatedGraphReader(EvaluatedReader):
         report = await reader.aingest(*sources)
         ids = {one.id: one.source for one in report.documents if one.id}
         adapter = _GraphReaderAdapter(self.name, self.window, self._models, reader, ids)
-        yield PreparedReader(adapter, report.usage, graph=asdict(await reader.astats()))
+        built = {reader.corpus: report.usage}
+        yield PreparedReader(adapter, built, graph=asdict(await reader.astats()))
 
     async def discard(self, documents: Sequence[Document]) -> None:
         """Delete the corpus, unless it is to be kept."""
@@ -233,14 +238,17 @@ class EvaluatedBaseline(EvaluatedReader):
         golden = (sentences if all(sentences) else [], gold)
         material = Material(documents, parse_length(record.length), golden)
         reader = readers.make(self.name, material, self._models)
-        if isinstance(reader, ReadAgent) and not reader.task_aware:
-            memory = await reader.memory()
-            yield PreparedReader(reader, reader.building, compression=memory.sizes())
-        elif isinstance(reader, ReadAgent | PagesRetrieval):
-            await reader.pages()
-            yield PreparedReader(reader, reader.building)
-        else:
+        if not isinstance(reader, ReadAgent | PagesRetrieval):
             yield PreparedReader(reader)
+            return
+        sizes = None
+        if isinstance(reader, ReadAgent) and not reader.task_aware:
+            sizes = (await reader.memory()).sizes()
+        else:
+            await reader.pages()
+        place = documents[0].corpus, self._models.settings.model_for("gist")
+        built = {" ".join((phase, *place)): usage for phase, usage in reader.builder.built.items()}
+        yield PreparedReader(reader, built, compression=sizes)
 
     async def aclose(self) -> None:
         """Close the deciders."""

@@ -1,7 +1,8 @@
-"""The report of an evaluation: its tables as Markdown, CSV and JSON, and pictures of them."""
+"""The report of an evaluation: a page, its tables as Markdown, CSV and JSON, and pictures."""
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +19,6 @@ from graphreader.evaluation.metrics.answers import import_extra
 from graphreader.evaluation.paper_tables import paper_tables
 from graphreader.evaluation.plots import draw_plots
 from graphreader.evaluation.tables import (
-    DASH,
     Cell,
     Column,
     Section,
@@ -30,9 +30,10 @@ from graphreader.evaluation.tables import (
     visible_columns,
 )
 from graphreader.files import Line, atomic_write
+from graphreader.html_report.page import fill
 from graphreader.settings import OFFLINE
 
-REPORT = "report"
+REPORT, QUALITY = "report", "quality_and_cost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +58,21 @@ def write_report(folder: Path) -> Report:
         plots, notes = [], [f"No plots: {error}."]
     warnings = dict.fromkeys(table.warning for table in tables if table.warning)
     commands = dict.fromkeys(results.run.get("commands", ()))
+    words = [text for one in tables if one.name == QUALITY for text in verdicts(one)]
+    summary = _summary(results.lines)
     lead = [
-        *map(escape_markdown, (*warnings, _summary(results.lines))),
+        *map(escape_markdown, (*warnings, summary, *words)),
         *(["\n".join(["Made by:", "", *(f"    {one}" for one in commands)])] if commands else []),
         *map(escape_markdown, notes),
     ]
     content = {"run": results.run, "tables": [as_json(table) for table in tables]}
     texts = {
+        "report.html": as_html(
+            [summary, *notes, *commands],
+            results.run.get("notice", ""),
+            tables,
+            {path.stem: path for path in plots if path.suffix == ".svg"},
+        ),
         "report.md": as_markdown(lead, tables, {path.stem for path in plots}),
         "report.json": json.dumps(content, ensure_ascii=False, indent=1) + "\n",
         **{f"{table.name}.csv": as_csv(table) for table in tables},
@@ -78,7 +87,7 @@ def all_tables(results: Results) -> list[Table]:
     """The tables that these results fill, the main one first."""
     frame = readings_frame(results.lines)
     equal = equal_budget_frame(results.equal)
-    tables = paper_tables(frame, equal, results.run)
+    tables = paper_tables(frame, equal)
     notes = results.run.get("notes", ())
     tables[0] = replace(tables[0], notes=(*tables[0].notes, *notes))
     warning = _offline_warning({line["model"] for line in results.lines})
@@ -102,6 +111,69 @@ def _offline_warning(models: Collection[str]) -> str:
         f"No language model answered {where} (the offline decider takes sentences out of the "
         "texts): these figures are not comparable with the paper's."
     )
+
+
+_MEASURES = {
+    "LR-1": "answers that raters call exact (LR-1)",
+    "Accuracy": "right options",
+    "FCR": "questions with all evidence read (FCR)",
+}
+"""Measures of quality in words, where their names do not say enough."""
+
+
+def verdicts(table: Table) -> list[str]:
+    """For each section of the table of quality and cost, which reader found more for less."""
+    return [text for section in table.sections if (text := _verdict(table, section))]
+
+
+def _verdict(table: Table, section: Section) -> str:
+    """The best reader, the cheapest one, and the readers that another one beats in both."""
+    rows = [
+        (one["Quality"].number, tokens, one)
+        for one in section.rows
+        if one.ranked and (tokens := one["Tokens a question"].number)
+    ]
+    known = [(quality, tokens, one) for quality, tokens, one in rows if quality is not None]
+    if len(known) < 2:
+        return ""
+
+    def name(row: TableRow) -> str:
+        reader, model = row["Reader"].value, row["Model"].value
+        return f"{reader} ({model})" if table.varies("Model") else str(reader)
+
+    def named(row: TableRow, unit: str = "") -> str:
+        quality = format_cell(row["Quality"], "percent", interval=False)
+        cost = format_cell(row["Tokens a question"], "tokens", interval=False)
+        return f"{name(row)} ({quality}\u00a0% for {cost}{unit})"
+
+    known.sort(key=lambda one: (-one[0], one[1]))
+    best = known[0][2]
+    unbeaten, beaten = [best], dict[str, list[str]]()
+    least = known[0][1]
+    for _, tokens, one in known[1:]:
+        if tokens < least:
+            unbeaten.append(one)
+            least = tokens
+        else:
+            beaten.setdefault(name(unbeaten[-1]), []).append(named(one))
+    heading, _, measure = section.title.rpartition(": ")
+    cheapest = " and cheapest" if len(unbeaten) == 1 else ""
+    text = f"{heading}, by {_MEASURES.get(measure, measure)}: best{cheapest} is "
+    text += f"{named(best, ' tokens a question')}."
+    if len(unbeaten) > 1:
+        text += f" Cheaper, but not as good: {_listed([named(one) for one in unbeaten[1:]])}."
+    for winner, losers in beaten.items():
+        text += f" At no higher cost, {winner} is at least as good as {_listed(losers)}."
+    ends = [(one["Quality"].low, one["Quality"].high) for one in (best, known[1][2])]
+    if (low := ends[0][0]) is not None and (high := ends[1][1]) is not None and low <= high:
+        number = best["n"].number or 0
+        text += f" With {_count(int(number), 'question')} the best two may differ by chance."
+    return text
+
+
+def _listed(names: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _summary(lines: Sequence[Line]) -> str:
@@ -208,22 +280,49 @@ def _markdown_section(table: Table, section: Section) -> str:
     columns = visible_columns(table, section)
     heads = [escape_markdown(column.name) for column in columns]
     rules = ["---" if column.style == "text" else "---:" for column in columns]
-    best = {one.name: best_values(section, one.name) for one in columns if one.ranked}
-    rows = [
-        [_markdown_cell(row, column, best.get(column.name, (None, None))) for column in columns]
-        for row in section.rows
-    ]
+    rows = [[_markdown_cell(row, one, section) for one in columns] for row in section.rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (heads, rules, *rows))
 
 
-def _markdown_cell(row: TableRow, column: Column, best: tuple[float | None, float | None]) -> str:
+def _markdown_cell(row: TableRow, column: Column, section: Section) -> str:
     """The best value in bold, the second underlined, a paper's in italics."""
-    cell = row[column.name]
-    text = escape_markdown(format_cell(cell, column.style))
-    if row.paper:
-        return f"*{text}*" if cell.value is not None else DASH
-    value, space, rest = text.partition(" ")
-    if row.ranked and cell.number is not None and best[0] is not None:
-        marks = {best[1]: f"<ins>{value}</ins>", best[0]: f"**{value}**"}
-        value = marks.get(round(cell.number, 3), value)
-    return f"{value}{space}{rest}"
+    value, rest, place = placed_cell(row, column, section)
+    value, rest = escape_markdown(value), escape_markdown(rest)
+    if row.paper and row[column.name].value is not None:
+        return f"*{value}{rest and ' '}{rest}*"
+    value = {1: f"**{value}**", 2: f"<ins>{value}</ins>"}.get(place, value)
+    return f"{value}{rest and ' '}{rest}"
+
+
+def placed_cell(row: TableRow, column: Column, section: Section) -> tuple[str, str, int]:
+    """A cell for people in two parts, and its place: 1 for the best of the section, 2, else 0."""
+    cell, place = row[column.name], 0
+    text = format_cell(cell, column.style)
+    value, _, rest = text.partition(" ") if cell.number is not None else (text, "", "")
+    if column.ranked and row.ranked and cell.number is not None:
+        best = best_values(section, column.name)
+        place = best.index(round(cell.number, 3)) + 1 if round(cell.number, 3) in best else 0
+    return value, rest, place
+
+
+def as_html(
+    lead: Sequence[str], notice: str, tables: Sequence[Table], pictures: Mapping[str, Path]
+) -> str:
+    """The whole report as one page that loads nothing; `pictures` are SVG files by their tables."""
+    data = {
+        name: f"data:image/svg+xml;base64,{b64encode(path.read_bytes()).decode()}"
+        for name, path in pictures.items()
+    }
+    words = [text for one in tables if one.name == QUALITY for text in verdicts(one)]
+    return fill(
+        "evaluation.html",
+        lead=lead,
+        notice=notice,
+        verdicts=words or [""],
+        tables=tables,
+        images="data:",
+        pictures=data,
+        visible_columns=visible_columns,
+        footnotes=footnotes,
+        placed_cell=placed_cell,
+    )

@@ -28,7 +28,7 @@ from graphreader.llm.protocols import Embedder
 from graphreader.llm.retry import CircuitBreaker
 from graphreader.settings import Settings
 from graphreader.sync import bounded_gather
-from graphreader.tokens import count
+from graphreader.tokens import DEFAULT, count, encoding_for
 from graphreader.usage import Usage
 
 
@@ -74,7 +74,8 @@ class Arm:
 class PreparedGroup:
     """A group of questions with its contexts built and their documents made.
 
-    `records` are by their ids; all have the same `context`, of `tokens` tokens.
+    `records` are by their ids; all have the same `context`, of `tokens` tokens, or `gpt4_tokens` in
+    the encoding of GPT-4, in which the papers count.
     """
 
     group: QuestionGroup
@@ -82,6 +83,7 @@ class PreparedGroup:
     records: Mapping[str, Record]
     context: Context
     tokens: int
+    gpt4_tokens: int
 
     @classmethod
     def of(cls, group: QuestionGroup) -> "PreparedGroup":
@@ -89,8 +91,11 @@ class PreparedGroup:
         records = {record.id: record for record in group.build_contexts()}
         first = next(iter(records.values()))
         context = Context(first, group.contexts)
-        tokens = sum(count(one.text) for one in context.documents)
-        return cls(group, corpus_of(first), records, context, tokens)
+        tokens = [
+            sum(count(one.text, encoding) for one in context.documents)
+            for encoding in (DEFAULT, encoding_for("gpt-4"))
+        ]
+        return cls(group, corpus_of(first), records, context, *tokens)
 
 
 def line_of(
@@ -113,10 +118,11 @@ def line_of(
         "digest": record_digest(original),
         "gold_documents": list(record.gold_documents),
         "record_tokens": prepared.tokens,
+        "gpt4_tokens": prepared.gpt4_tokens,
         "documents": len(record.documents),
         "contexts": prepared.group.contexts,
         "corpus": prepared.corpus,
-        "building": asdict(reader.building if reader else Usage()),
+        "built": {name: asdict(usage) for name, usage in reader.built.items()} if reader else {},
         "graph": reader.graph if reader else None,
         "compression": reader.compression if reader else None,
         **figures,
@@ -193,7 +199,7 @@ class EvaluationRunner:
                     self._file.append(line_of(arm, prepared, record, None, figures))
                 self._add_usage(Usage(**figures["usage"]))
                 return
-            self._add_usage(reader.building)
+            self._add_usage(sum(reader.built.values(), Usage()))
 
             async def ask(record: Record) -> None:
                 await self._ask(arm, prepared, record, reader)

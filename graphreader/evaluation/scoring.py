@@ -18,10 +18,10 @@ from graphreader.evaluation.metrics.answers import chosen_option, exact_match, f
 from graphreader.evaluation.metrics.evidence import chunk_recall, fact_recall
 from graphreader.evaluation.results import Context
 from graphreader.files import Line
+from graphreader.ingestion.chunking import chunk_spans
 from graphreader.llm.protocols import D, Decider, Decision, Task, names
 from graphreader.llm.retry import CircuitBreaker
 from graphreader.reading import FunctionCall, Path, Reading
-from graphreader.tokens import count
 from graphreader.usage import Phase, Usage
 
 
@@ -40,15 +40,18 @@ class PermissiveRating(Decision):
 
 
 class RecallRating(Decision):
-    """How many of the supporting facts that matter a text covers (figure 19)."""
+    """The supporting facts that matter, and those that a text covers (figure 19), by numbers.
+
+    The paper asks for how many they are; by their numbers a long text can be rated in pieces.
+    """
 
     analysis: str = Field(
         description="Fact by fact: whether the question needs it, and whether the text covers it."
     )
-    relevant: int = Field(
-        description="How many of the listed facts are needed to answer: 1 at least."
+    relevant: list[int] = Field(
+        description="Numbers of the listed facts that are needed to answer: 1 at least."
     )
-    covered: int = Field(description="How many of the needed facts the text covers.")
+    covered: list[int] = Field(description="Numbers of the needed facts that the text covers.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class PermissiveRatingTask(AgreementTask[PermissiveRating]):
 
 @dataclass(frozen=True, slots=True)
 class RecallRatingTask(Task[RecallRating]):
-    """Count the supporting facts that matter, and those that the text covers (figure 19)."""
+    """Name the supporting facts that matter, and those that the text covers (figure 19)."""
 
     phase: ClassVar[Phase] = "rate"
     prompt = "rate_recall"
@@ -103,12 +106,13 @@ class RecallRatingTask(Task[RecallRating]):
         }
 
     def problem(self, decision: RecallRating) -> str | None:
-        """What contradicts 0 <= covered <= relevant <= all facts, and relevant >= 1; else None."""
-        every = len(self.supporting)
-        if not 1 <= decision.relevant <= every:
-            return f"relevant is {decision.relevant}: it must be between 1 and {every}."
-        if not 0 <= decision.covered <= decision.relevant:
-            return f"covered is {decision.covered}: it must be between 0 and {decision.relevant}."
+        """What contradicts: some facts of the list are relevant, and some of these covered."""
+        every = set(range(1, len(self.supporting) + 1))
+        relevant = set(decision.relevant)
+        if not relevant or relevant - every:
+            return f"relevant must be numbers from 1 to {len(every)}, one at least."
+        if set(decision.covered) - relevant:
+            return "covered must be some of the numbers of relevant, or none."
         return None
 
 
@@ -179,9 +183,8 @@ def stages(functions: Sequence[FunctionCall]) -> list[Stage]:
 EVIDENCE_KEPT = 20_000  # characters of the evidence that a line keeps; all of it is measured
 
 RATED_TOKENS = 32_000
-"""The most tokens of a text in which a rater looks for supporting facts, as each costs money."""
+"""The most tokens in which a rater looks for supporting facts at once; more are rated in pieces."""
 
-_TOO_LONG = "The evidence is too long to be rated: only its words were compared."
 _RATER_FAILED = "The rater failed: "
 
 
@@ -218,14 +221,14 @@ class Scorer:
                     self.rater, record.question, answer, record.answers
                 )
             for name, text in list(unrated.items()):
-                if count(text) > RATED_TOKENS:
-                    notes.append(_TOO_LONG)
-                else:
-                    task = RecallRatingTask(record.question, facts, text)
+                relevant, covered = set[int](), set[int]()
+                for start, end, _ in [*chunk_spans(text, RATED_TOKENS)] or [(0, 0, 0)]:
+                    task = RecallRatingTask(record.question, facts, text[start:end])
                     recall = await self.rater.decide(task)
-                    counts = [recall.decision.covered, recall.decision.relevant]
-                    rated[name] = {**line[name], "rated": counts}
+                    relevant.update(recall.decision.relevant)
+                    covered.update(recall.decision.covered)
                     usage += recall.usage
+                rated[name] = {**line[name], "rated": [len(covered), len(relevant)]}
                 del unrated[name]
         except DecisionError as error:
             self.rater_failure = self._breaker.record_error(error) or self.rater_failure

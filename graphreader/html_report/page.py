@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from graphreader.errors import UsageError
@@ -36,10 +36,12 @@ _CYTOSCAPE_STYLE = ".__________cytoscape_container { position: relative; }"
 
 def render(reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph) -> str:
     """The whole page of a reading with the cited chunks and the subgraph that the graph has."""
-    style, script = _data("page.css"), _data("page.js")
-    library = _data("cytoscape/cytoscape.min.js")
+    script, library = _data("page.js"), _data("cytoscape/cytoscape.min.js")
     lanes = timeline(reading.paths)
-    return _template().render(
+    return fill(
+        "page.html",
+        scripts=(library, script),
+        styles=(_CYTOSCAPE_STYLE,),
         reading=reading,
         cited=cited_answer(reading),
         passages=cited_passages(reading.citations, passages),
@@ -47,20 +49,38 @@ def render(reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph)
         columns=max((len(lane.steps) for lane in lanes), default=0),
         drawing=draw_graph(reading, passages, subgraph),
         cost=cost_tables(reading),
-        policy=_policy(scripts=(library, script), styles=(style, _CYTOSCAPE_STYLE)),
-        style=Markup(style),
         script=Markup(script),
         library=Markup(library),
     )
 
 
-def _policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
+def fill(
+    template: str,
+    *,
+    scripts: Sequence[str] = (),
+    styles: Sequence[str] = (),
+    images: str = "'none'",
+    **values: object,
+) -> str:
+    """A page by a template of this package: our style, these scripts, styles and kind of images."""
+    style = _data("page.css")
+    policy = _policy(scripts, (style, *styles), images)
+    return (
+        _environment().get_template(template).render(policy=policy, style=Markup(style), **values)
+    )
+
+
+def _policy(scripts: Sequence[str], styles: Sequence[str], images: str) -> str:
+    """The content security policy: these scripts and styles, by their hashes, and images."""
+
     def hashes(texts: Sequence[str]) -> str:
         digests = [hashlib.sha256(text.encode()).digest() for text in texts]
-        return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+        allowed = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+        return " ".join(allowed) or "'none'"
 
     return (
         f"default-src 'none'; script-src {hashes(scripts)}; style-src {hashes(styles)}; "
+        f"img-src {images}; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -72,7 +92,7 @@ def _data(name: str) -> str:
 
 
 @cache
-def _template() -> Template:
+def _environment() -> Environment:
     environment = Environment(
         loader=FunctionLoader(_data),
         autoescape=True,
@@ -82,7 +102,7 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters["language"] = language_attributes
-    return environment.get_template("page.html")
+    return environment
 
 
 def _finalize(value: object) -> object:

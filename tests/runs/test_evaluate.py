@@ -19,8 +19,8 @@ TOWNS = ["Toronto", "Paris", "Oslo", "Rome", "Lima", "Cairo"]
 
 READ_BY_TABLES = {
     *("model", "repeat", "window", "subset", "f1_star", "rouge", "choice", "rating", "recall"),
-    *("facts_recall", "chunk_recall", "record_tokens", "phases", "building", "paths", "graph"),
-    *("compression", "pages_looked_up"),
+    *("facts_recall", "chunk_recall", "record_tokens", "phases", "built", "paths", "graph"),
+    *("compression", "pages_looked_up", "gpt4_tokens", "corpus"),
 }
 """Keys of a line that tables take as empty where they are missing."""
 
@@ -31,7 +31,7 @@ def think(body: Body) -> dict[str, Any]:
     if decision == "TextAnswer":
         return {"analysis": "", "answer": "Toronto", "answered": True, "quotes": []}
     if decision == "RecallRating":
-        return {"analysis": "", "relevant": 1, "covered": 1}
+        return {"analysis": "", "relevant": [1], "covered": [1]}
     return {"agrees": "yes" if decision == "StrictRating" else "partially"}
 
 

@@ -155,7 +155,7 @@ def test_report(terminal: Terminal) -> None:
     assert "paper, other texts: GraphReader" in outcome.out
     assert "[red]x[/red]" in outcome.out
     assert "\x1b" not in outcome.out
-    assert Path("report/report.md").as_posix() in outcome.out
+    assert Path("report/report.html").as_posix() in outcome.out
     assert (terminal.folder / "report" / "scores.csv").exists()
     assert encoded["name"] == "scores"
     rows = [row for section in encoded["sections"] for row in section["rows"]]

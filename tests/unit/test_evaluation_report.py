@@ -3,8 +3,10 @@
 import csv
 import json
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import matplotlib.figure
@@ -93,10 +95,62 @@ def test_data_files(written: Report) -> None:
 # The name of a dataset is never markup or a row of its own.
 def test_hostile_names(tmp_path: Path, no_plots: None) -> None:
     write_lines(tmp_path, reading(dataset="a|b\n\n# <script>alert(1)</script>"))
-    page = text(write_report(tmp_path), "report.md")
+    made = write_report(tmp_path)
+    page = text(made, "report.md")
     heads = [line for line in page.splitlines() if line.startswith("### ")]
 
+    assert "<script" not in text(made, "report.html")
     assert heads[0] == r"### a\|b \# \<script\>alert(1)\</script\>"
+
+
+# The page says first which reader found more for less, shows each picture, has all tables, and
+# loads nothing.
+def test_html(written: Report) -> None:
+    page = unescape(text(written, "report.html"))
+    (quality,) = (one for one in written.tables if one.name == "quality_and_cost")
+    first, *_ = report.verdicts(quality)
+
+    assert page.index(first.partition(" (")[0]) < page.index("<img") < page.index("<table")
+    assert "default-src 'none'; script-src 'none';" in page
+    assert page.count('<img src="data:image/svg+xml;base64,') == page.count("<img")
+    assert page.count("<img") == sum(path.suffix == ".svg" for path in written.files)
+    assert all(f'<section id="{one.name}"' in page for one in written.tables)
+    assert not re.search(r'(src|href)="(?!#|data:)|url\(', page)
+
+
+# The words name the best reader, the cheaper ones, and those that another reader beats in both;
+# golden, which is given the evidence, takes no part, and what may be chance is said to be so. Over
+# several sets the means of the readers that were asked in each come first.
+def test_verdicts() -> None:
+    def usage(tokens: int) -> dict[str, int]:
+        return {"calls": 1, "input_tokens": tokens, "output_tokens": 0}
+
+    costs = {
+        "graphreader": (900, (1.0, 0.8)),
+        "full-text": (9000, (1.0, 0.4)),
+        "rag-bm25-1": (90, (0.5, 0.5)),
+        "rag-bm25-3": (90, (0.2, 0.2)),
+        "golden": (9, (1.0, 1.0)),
+    }
+    lines = [
+        reading(id=id_, dataset="mine", reader=reader, f1=f1, usage=usage(tokens))
+        for reader, (tokens, f1s) in costs.items()
+        for id_, f1 in zip("ab", f1s, strict=True)
+    ]
+    other = [one | {"dataset": "other"} for one in lines if one["reader"] != "full-text"]
+    (one,) = report.verdicts(tables(*lines)["quality_and_cost"])
+    (every, *sets) = report.verdicts(tables(*lines, *other)["quality_and_cost"])
+
+    assert one.replace("\u00a0", " ") == (
+        "mine, by F1: best is graphreader (90.0 % for 900 tokens a question). Cheaper, but not as "
+        "good: rag-bm25-1 (50.0 % for 90). At no higher cost, graphreader is at least as good as "
+        "full-text (70.0 % for 9.0k). At no higher cost, rag-bm25-1 is at least as good as "
+        "rag-bm25-3 (20.0 % for 90). With 2 questions the best two may differ by chance."
+    )
+    assert every.startswith("All sets, by F1: best is graphreader (90.0")
+    assert "full-text" not in every
+    assert [text.partition(",")[0] for text in sets] == ["mine", "other"]
+    assert report.verdicts(tables(lines[0])["quality_and_cost"]) == []
 
 
 # Without matplotlib there are all tables, and a sentence that says how to get the pictures.
@@ -108,7 +162,7 @@ def test_no_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = write_report(copy_evaluation(EVALUATED, tmp_path))
     page = text(made, "report.md")
 
-    assert {path.suffix for path in made.files} == {".md", ".json", ".csv"}
+    assert {path.suffix for path in made.files} == {".html", ".md", ".json", ".csv"}
     assert "needs the package matplotlib" in made.notes[0]
     assert "needs the package matplotlib" in page
     assert ".svg" not in page
@@ -165,6 +219,20 @@ def test_dots() -> None:
     assert len(dots) == 10
 
 
+# Quality is drawn over tokens; a reader whose tokens are not known has no place.
+def test_points() -> None:
+    lines = [
+        reading(reader=name, f1=f1, usage={"calls": 1, "input_tokens": n, "output_tokens": 0})
+        for name, f1, n in (("graphreader", 0.5, 900), ("full-text", 0.7, 9000), ("other", 1, 0))
+    ]
+    points = panel("quality_and_cost", *lines).marks
+
+    assert [(one.name, one.tokens, one.value.value) for one in points] == [
+        ("full-text", 9000, 0.7),
+        ("graphreader", 900, 0.5),
+    ]
+
+
 # Of many readers GraphReader and five others get a line, and the paper's.
 def test_lines() -> None:
     readers = ["search-agent", "gistmem", "full-text", "rag-bm25-1", "rag-bm25-3", "chunk-read"]
@@ -189,17 +257,18 @@ def test_room() -> None:
             model=f"provider:a-model-with-a-long-name-and-a-date-{number}",
             window=128_000,
             length=length,
+            usage={"calls": 1, "input_tokens": 9**number, "output_tokens": 0},
         )
         for number in range(7)
         for length in ("16k", "64k")
     ]
     made = tables(*lines)
-    for name in ("scores", "score_by_length"):
+    for name in ("scores", "score_by_length", "quality_and_cost"):
         table = replace(made[name], warning="These figures are not to be compared. " * 5)
         figure = draw_table(matplotlib.figure, table)
         figure.draw_without_rendering()
         words = [text for text in figure.findobj(Text) if len(text.get_text()) > len("100")]
-        boxes = [one.get_window_extent() for one in words if one.get_visible()]
+        boxes = [Text.get_window_extent(one) for one in words if one.get_visible()]
 
         assert len(boxes) > 7
         assert all(box.x0 >= 0 and box.x1 <= figure.bbox.width for box in boxes)

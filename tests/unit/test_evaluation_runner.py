@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path as File
 from typing import Any
 
@@ -60,7 +60,7 @@ class FakeReader(EvaluatedReader):
         self.prepared_for.append([one.text for one in documents])
         self.open += 1
         self.most_open = max(self.open, self.most_open)
-        yield PreparedReader(self, Usage(2, 10, 5), {"chunks": 3}, None)
+        yield PreparedReader(self, {"a graph": Usage(2, 10, 5)}, {"chunks": 3}, None)
         self.open -= 1
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
@@ -144,7 +144,7 @@ async def test_lines(plan: Plan, tmp_path: File) -> None:
         (id_, name) for id_ in ("q1", "q2", "q3") for name in ("one", "other")
     ]
     assert {line["em"] for line in lines} == {1.0}
-    assert lines[0]["building"]["calls"] == 2
+    assert lines[0]["built"] == {"a graph": asdict(Usage(2, 10, 5))}
     assert lines[0]["graph"] == {"chunks": 3}
     assert (lines[0]["model"], lines[0]["window"]) == ("offline", 4096)
     assert sorted(one.prepared_for) == [["one"], ["two"]]

@@ -11,6 +11,7 @@ from graphreader.errors import (
     ModelUnavailableError,
     ReplyError,
 )
+from graphreader.evaluation import scoring
 from graphreader.evaluation.datasets.record import Record, SourceText, Supporting
 from graphreader.evaluation.results import Context, corpus_of
 from graphreader.evaluation.scoring import (
@@ -64,7 +65,7 @@ def rater_with(script: Mapping[Any, Any]) -> ScriptedDecider:
     replies: dict[Any, Any] = {
         StrictRatingTask: lambda task: StrictRating(agrees="no"),
         PermissiveRatingTask: lambda task: PermissiveRating(agrees="partially"),
-        RecallRatingTask: lambda task: RecallRating(analysis="", relevant=2, covered=1),
+        RecallRatingTask: lambda task: RecallRating(analysis="", relevant=[1, 2], covered=[2]),
     }
     return ScriptedDecider(replies | dict(script))
 
@@ -229,7 +230,7 @@ async def test_rated_again() -> None:
     failure = failing(ReplyError("The reply makes no sense."))
     line = await score(one, rater=rater_with({RecallRatingTask: failure}))
     decider = ScriptedDecider(
-        {RecallRatingTask: lambda task: RecallRating(analysis="", relevant=2, covered=1)}
+        {RecallRatingTask: lambda task: RecallRating(analysis="", relevant=[1, 2], covered=[2])}
     )
     rated, usage = await Scorer(decider).rate(RECORD, line)
 
@@ -301,20 +302,40 @@ async def test_verdicts(answer: str, references: str, verdict: str, asked: int) 
     assert {task.phase for task in decider.asked} <= {"rate"}
 
 
-# Counts must be 0 <= covered <= relevant <= all, and one fact at least is relevant.
+# Covered are only needed facts, of which there is one at least, and all are in the list.
 @pytest.mark.parametrize(
     ("relevant", "covered", "problem"),
     [
-        (3, 3, None),
-        (0, 0, "relevant is 0: it must be between 1 and 3."),
-        (4, 1, "relevant is 4: it must be between 1 and 3."),
-        (2, 3, "covered is 3: it must be between 0 and 2."),
+        ([1, 2, 3], [3, 1, 2], None),
+        ([2], [], None),
+        ([], [], "relevant must be numbers from 1 to 3, one at least."),
+        ([1, 4], [1], "relevant must be numbers from 1 to 3, one at least."),
+        ([2], [1], "covered must be some of the numbers of relevant, or none."),
     ],
 )
-def test_impossible_counts(relevant: int, covered: int, problem: str | None) -> None:
+def test_impossible_facts(relevant: list[int], covered: list[int], problem: str | None) -> None:
     task = RecallRatingTask("Who won?", ("Danny won.", "It rained.", "Alice lost."), "notes")
 
     assert task.problem(RecallRating(analysis="", relevant=relevant, covered=covered)) == problem
+
+
+# A text that is too long for one rating is rated in pieces: a fact is covered, or needed, where it
+# is so in any piece.
+async def test_rated_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    def rate(task: RecallRatingTask) -> RecallRating:
+        first = "Toronto" in task.text
+        return RecallRating(analysis="", relevant=[1, 2] if first else [2], covered=[2 - first])
+
+    monkeypatch.setattr(scoring, "RATED_TOKENS", 20)
+    evidence = f"{SENTENCE}\n\n" + "Another band plays here tonight.\n\n" * 5
+    rater = rater_with({RecallRatingTask: rate})
+    line = await score(reading(evidence=evidence), rater=rater)
+    texts = [task.text for task in rater.asked if isinstance(task, RecallRatingTask)]
+
+    assert len(texts) > 2
+    assert "".join(texts) == evidence
+    assert line["recall"]["rated"] == [2, 2]
+    assert (line["unrated"], line["notes"]) == (None, [])
 
 
 # The error of a failed rating includes the cost of the ratings before it.

@@ -96,7 +96,9 @@ def test_policy(plain: Element) -> None:
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     running = [one for one in plain.all("script") if "type" not in one.attributes]
 
-    assert rules.keys() == {"default-src", "script-src", "style-src", "base-uri", "form-action"}
+    assert rules.keys() == {
+        *("default-src", "script-src", "style-src", "img-src", "base-uri", "form-action")
+    }
     assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
     assert rules["script-src"].split() == [hash_of(one) for one in running]
     assert hash_of(plain.one("style")) in rules["style-src"].split()

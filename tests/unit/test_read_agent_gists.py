@@ -50,7 +50,7 @@ async def test_memory() -> None:
 
     assert memory.gists[:2] == ("Danko Jones is", "They come from")
     assert prompts_of(decider) == ["gist"] * 6
-    assert reader.building.calls == 6
+    assert reader.builder.built["gist"].calls == 6
     assert "".join(page.text for page in memory.pages) == STORY
     assert memory.sizes() == {"pages": 6, "words": 42, "gist_words": 18, "gists": 0.5714}
     assert memory.compression([1]) == pytest.approx(1 - 22 / 42)
@@ -147,7 +147,7 @@ async def test_failing(tmp_path: Path) -> None:
 
     again = scripted()
     memory = await agent(again, home=tmp_path).memory()
-    kept = reader.building.calls
+    kept = reader.builder.built["gist"].calls
     assert 0 < failed.value.spent.calls <= kept <= 5
     assert prompts_of(again) == ["gist"] * (6 - kept)
     assert memory.gists.count("kept") == kept

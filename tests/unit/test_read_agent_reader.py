@@ -110,7 +110,7 @@ async def test_made_once() -> None:
     reader = agent(decider)
     readings = await asyncio.gather(*(reader.aask(f"Question {n}?") for n in range(4)))
 
-    assert prompts_of(decider).count("gist") == reader.building.calls == 6
+    assert prompts_of(decider).count("gist") == reader.builder.built["gist"].calls == 6
     assert sum(one.usage.calls for one in readings) == 6 + 4 * 2
 
 

@@ -197,7 +197,7 @@ def _write_kept(folder: Path | None, name: str, values: Mapping[str, Any]) -> No
 class GistBuilder:
     """Makes the pages and gists of documents, each once, with one decider.
 
-    `home` is the folder of the caches; `building` the cost so far, also counted by the
+    `home` is the folder of the caches; `built` the cost so far by phases, also counted by the
     sessions.
     """
 
@@ -208,7 +208,7 @@ class GistBuilder:
         pagination: Pagination | None = None,
         home: Path | None = None,
     ) -> None:
-        self.building = Usage()
+        self.built: dict[Phase, Usage] = {}
         self._documents = documents
         self._decider = decider
         self._pagination = pagination or Pagination()
@@ -331,14 +331,16 @@ class GistBuilder:
                 "choose smaller pages, or set GRAPHREADER_LONG_WINDOW higher."
             ) from error
         except DecisionError as error:
-            self.building += error.spent
-            session.count(error.spent, task.phase)
+            self._count(error.spent, task.phase, session)
             if not isinstance(error, ReplyError):
                 error.spent = session.usage
                 raise
             if _FAILURES[task.phase] not in session.notes:
                 session.notes.append(_FAILURES[task.phase])
             return None
-        self.building += result.usage
-        session.count(result.usage, task.phase)
+        self._count(result.usage, task.phase, session)
         return result.decision
+
+    def _count(self, usage: Usage, phase: Phase, session: QuestionSession) -> None:
+        self.built[phase] = self.built.get(phase, Usage()) + usage
+        session.count(usage, phase)

@@ -25,7 +25,6 @@ from graphreader.baselines.session import (
 from graphreader.errors import BudgetError, ReplyError, WindowError
 from graphreader.llm.protocols import Budget
 from graphreader.reading import Reading
-from graphreader.usage import Usage
 
 MOST_PAGES = 5  # pages to look up at most by default (the paper: look up 1-5 pages)
 
@@ -42,11 +41,6 @@ class PageReader(BaselineReader):
     def __init__(self, name: str, builder: GistBuilder, model: ReaderModel) -> None:
         super().__init__(name, model)
         self.builder = builder
-
-    @property
-    def building(self) -> Usage:
-        """The cost of making pages and gists so far, also for questions."""
-        return self.builder.building
 
     async def pages(self) -> tuple[TextPassage, ...]:
         """The pages of the documents, without gists. Raises DecisionError."""
