@@ -229,6 +229,15 @@ async def test_hubs_cost_no_more(writer: GraphWriter, profiling: Profiling) -> N
     )
 
 
+# Normalizing a small corpus does not go through the key elements of others.
+async def test_keys_of_one_corpus(writer: GraphWriter, profiling: Profiling) -> None:
+    await write(writer, "t", [("x", about("chalk", 300))])
+    rows = await profiling.read("read/keys", corpus="no such corpus", after="", limit=50_000)
+
+    assert rows == []
+    assert profiling.hits < 10
+
+
 # No look-up goes through all nodes of the database.
 @both_versions
 async def test_nothing_is_scanned(writer: GraphWriter, profiling: Profiling) -> None:

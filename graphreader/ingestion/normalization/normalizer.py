@@ -25,7 +25,7 @@ from graphreader.store.writer import GraphWriter
 
 COMPARED_AT_ONCE = 1000  # key elements whose neighbors are searched in one statement
 
-KEYS_AT_ONCE = 5000
+KEYS_AT_ONCE = 50_000
 
 SHARE_TO_READ_KEYS = 0.02
 """Share of new key elements from which reading all keys first saves searches."""
