@@ -22,7 +22,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from graphreader.errors import SettingsError
 from graphreader.usage import BUILDING, Phase
 
-Mode = Literal["paper", "adaptive"]
+Mode = Literal["adaptive", "paper"]
 PATHS_AND_CALLS: dict[Mode, tuple[int, int]] = {"paper": (5, 10), "adaptive": (5, 8)}
 Stage = Literal["semantic", "association"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
@@ -219,8 +219,8 @@ class Settings(BaseSettings):
         description="most input tokens of one prompt of full text and ReadAgent (paper, table 2)",
     )
     mode: Mode = Field(
-        "paper",
-        description="`paper`: 5 paths of 10 calls; `adaptive`: searches and at most 8 calls",
+        "adaptive",
+        description="`adaptive`: searches and at most 8 calls; `paper`: 5 paths of 10 calls",
     )
     initial_nodes: int | None = Field(
         None, ge=1, le=50, description="another number of paths (N in the paper)"

@@ -120,12 +120,14 @@ def command(
 
 
 def _settings(uri: str, password: str, username: str | None = None) -> Settings:
+    """Offline and in mode `paper`, whose steps most tests script; the others name their mode."""
     return Settings.read(
         neo4j_uri=uri,
         neo4j_username=username or "neo4j",
         neo4j_password=password,
         model="offline",
         embeddings="offline",
+        mode="paper",
     )
 
 

@@ -46,12 +46,13 @@ class Keyboard(io.StringIO):
 
 
 def environment_of(settings: Settings) -> dict[str, str]:
-    """The variables that lead a command to the server of these settings."""
+    """The variables that lead a command to the server of these settings, and its mode."""
     password = settings.neo4j_password
     return {
         "NEO4J_URI": settings.neo4j_uri or "",
         "NEO4J_USERNAME": settings.neo4j_username,
         "NEO4J_PASSWORD": password.get_secret_value() if password else "",
+        "GRAPHREADER_MODE": settings.mode,
     }
 
 

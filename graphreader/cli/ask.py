@@ -47,7 +47,7 @@ EXAMPLES = (
     'graphreader ask "Who taught the founder of the school?"',
     'graphreader ask "..." --corpus library --json | jq -r .answer',
     'graphreader ask --follow 4f2a "And where was she born?"',
-    "graphreader ask --file questions.jsonl --out answers.jsonl --mode adaptive",
+    "graphreader ask --file questions.jsonl --out answers.jsonl --mode paper",
 )
 
 _CONTINUES = "The answers so far are kept: the same command continues."
@@ -65,9 +65,9 @@ def ask(
         corpus_option("The corpus to ask; without it 'default', or that of the run to follow."),
     ] = None,
     mode: Annotated[
-        Literal["paper", "adaptive"] | None,
+        Literal["adaptive", "paper"] | None,
         typer.Option(
-            help="paper: 5 paths of 10 calls; adaptive: searches, at most 8 calls.",
+            help="adaptive: searches, at most 8 calls; paper: 5 paths of 10 calls.",
             show_default=False,
         ),
     ] = None,

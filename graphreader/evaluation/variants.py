@@ -102,7 +102,9 @@ class Variant:
 
     def settings(self, settings: Settings) -> Settings:
         """The settings with the variant's changes. Raises SettingsError."""
-        return Settings.read(**{**settings.model_dump(exclude_unset=True), **self.changes})
+        # An ablation or a sweep is one of the paper's reader.
+        mode = {"mode": "paper"} if self.is_study else {}
+        return Settings.read(**{**settings.model_dump(exclude_unset=True), **mode, **self.changes})
 
 
 # A mode's own limits replace those that are configured.

@@ -44,7 +44,7 @@ def agent_graph(
     context_of: ContextOf,
     context_schema: type[Any] | None = None,
     *,
-    mode: Mode = "paper",
+    mode: Mode,
     step_by_step: bool = False,
 ) -> CompiledStateGraph[Any, Any, AgentInput, AgentOutput]:
     """Build the agent's graph in a mode; nothing is opened before its first node runs.

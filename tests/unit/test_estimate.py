@@ -119,15 +119,17 @@ async def test_prices(write: Callable[..., Path], tmp_path: Path) -> None:
 async def test_questions(write: Callable[..., Path]) -> None:
     file = write("a.md", 1)
 
-    result = await estimated(file)
-    smaller = await estimated(file, initial_nodes=2, calls=3)
-    dearer = await estimated(file, answer_model="anthropic:claude-sonnet-4-5")
+    result = await estimated(file, mode="paper")
+    smaller = await estimated(file, mode="paper", initial_nodes=2, calls=3)
+    adaptive = await estimated(file)
+    dearer = await estimated(file, mode="paper", answer_model="anthropic:claude-sonnet-4-5")
 
     assert result.question.calls == 21
     assert result.question_at_most.calls == 53
     assert result.question_at_most.input_tokens == 53 * 4096
     assert 40_000 < result.question.input_tokens + result.question.output_tokens < 65_000
     assert smaller.question.calls == smaller.question_at_most.calls == 9
+    assert (adaptive.question.calls, adaptive.question_at_most.calls) == (3, 23)
     assert result.question.dollars is not None
     assert result.question_at_most.dollars is not None
     assert 0 < result.question.dollars < result.question_at_most.dollars

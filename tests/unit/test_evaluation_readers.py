@@ -80,7 +80,7 @@ async def test_building(make: Make) -> None:
 @pytest.mark.parametrize(
     ("name", "changed", "node_set"),
     [
-        ("graphreader", {}, None),
+        ("graphreader", {"mode": "adaptive"}, None),
         ("graphreader-paper", {"mode": "paper", "paths": 5, "path_calls": 10}, None),
         ("graphreader-adaptive", {"mode": "adaptive", "paths": 5, "path_calls": 8}, None),
         ("graphreader-no-plan", {}, WITHOUT_PLAN),
