@@ -12,7 +12,7 @@ uses it as it uses a real model: prompt, window, structured output, parsing of t
     plan = RationalPlan(plan="Look for the date.", needs=["date of birth"])
     decider = ScriptedDecider({PlanTask: lambda task: plan})
 
-Both take functions instead of lists of replies, since five paths ask side by side in any order.
+Both take functions instead of lists of replies, since paths ask side by side in any order.
 """
 
 import inspect

@@ -48,7 +48,7 @@ def main() -> None:
     with GraphReader("demo", settings=settings) as reader:
         reader.ingest(TEXT)
         terminal_picture(reader, QUESTION, PICTURES / "ask.svg")
-        reader.ask(SHORT_QUESTION, mode="fast", keep_run=True)
+        reader.ask(SHORT_QUESTION, mode="adaptive", keep_run=True)
     graph_pictures(embedded.ensure_running(settings), GRAPHS, chromium)
     for document in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         if drawings_in(document):

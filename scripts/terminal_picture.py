@@ -13,10 +13,12 @@ COLUMNS = 110
 
 
 def terminal_picture(reader: GraphReader, question: str, target: Path) -> None:
-    """Ask, and save what a person sees."""
+    """Ask in mode `paper`, whose paths are much to look at, and save what a person sees."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO())
-    console.print(f'$ graphreader ask "{question}" --corpus {reader.corpus}', highlight=False)
-    watch(reader.stream(question), console)
+    console.print(
+        f'$ graphreader ask "{question}" --corpus {reader.corpus} --mode paper', highlight=False
+    )
+    watch(reader.stream(question, mode="paper"), console)
     svg = console.export_svg(title="graphreader ask", unique_id="ask")
     # The picture loads no font from a server: every viewer has a monospaced one.
     svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)

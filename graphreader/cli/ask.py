@@ -109,7 +109,7 @@ def ask(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Explore the graph on five paths and answer with citations."""
+    """Search and explore the graph, and answer with citations."""
     options: dict[str, Any] = {"mode": mode, "max_calls": max_calls, "max_tokens": max_tokens}
     if reader is not None and reader != "graphreader":
         if question is None or any((mode, file, out, follow, keep_run, report)):

@@ -117,7 +117,7 @@ def test_for_a_person(terminal: Terminal, server: OpenAIServer) -> None:
     assert (priced.code, priced.err) == (0, "")
     said = " ".join(priced.out.split())
     assert re.search(r"tokens in [\d,]+ tokens out about [\d,]+ price about \$0\.\d{4} ", said)
-    assert re.search(r"a question about \$0\.\d{4} \(21 calls, 54,000 tokens\) at most \$", said)
+    assert re.search(r"a question about \$0\.\d{4} \(3 calls, 7,700 tokens\) at most \$", said)
     assert "not known: set it in a file (GRAPHREADER_PRICES)" in unknown
     assert "$" not in unknown
     assert found["dollars"] is found["reading"]["dollars"] is found["question"]["dollars"] is None
