@@ -6,6 +6,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TextIO
 
 import typer
@@ -171,9 +172,18 @@ def _sentence(error: BaseException) -> str:
         where = f" ({error.filename})" if error.filename else ""
         return f"The operating system reports: {reason}{where}. Check the disk and the permissions."
     return (
-        f"An unexpected error occurred ({type(error).__name__}): run again with "
-        "`graphreader --debug ...` to see where it comes from."
+        f"An unexpected error occurred ({type(error).__name__}{_place(error)}): run again with "
+        "`graphreader --debug ...` to see how it came about."
     )
+
+
+def _place(error: BaseException) -> str:
+    """The innermost line of this package that the error passed, as it may not come again."""
+    package = Path(__file__).parents[1]
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if Path(frame.filename).is_relative_to(package):
+            return f" in {Path(frame.filename).relative_to(package)}, line {frame.lineno}"
+    return ""
 
 
 def _silence_stdout() -> None:

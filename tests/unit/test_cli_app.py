@@ -10,7 +10,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from rich.console import Console
@@ -37,6 +37,7 @@ from graphreader.errors import (
     SettingsError,
 )
 from graphreader.llm.cache import ReplyCache
+from graphreader.text.words import terms_of
 from graphreader.usage import Usage
 from tests.terminal import Keyboard, Terminal
 
@@ -170,7 +171,7 @@ SPENT.spent = Usage(calls=312, input_tokens=400_000, output_tokens=10_233, dolla
             ValueError("sk-secret"),
             1,
             "An unexpected error occurred (ValueError): run again with `graphreader --debug ...` "
-            "to see where it comes from.",
+            "to see how it came about.",
         ),
         (Interrupted(signal.SIGINT), 130, "Stopped."),
         (Interrupted(signal.SIGTERM), 143, "Stopped."),
@@ -182,6 +183,16 @@ def test_exit_codes(
 ) -> None:
     assert report_error(error) == code
     assert capsys.readouterr() == ("", f"{message}\n")
+
+
+# The place of an unexpected error is named, since it may not come again.
+def test_place_of_an_unexpected_error(capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        terms_of(cast(str, None))
+    except TypeError as error:
+        report_error(error)
+
+    assert "(TypeError in text/words.py, line " in capsys.readouterr().err
 
 
 # An error that a library makes of a signal's exception is reported as the signal.
