@@ -174,7 +174,8 @@ def folder(
         part_of_joan(tmp_path / "examples")
     shutil.copytree(tmp_path / "examples" / "mybooks", tmp_path / "mybooks")
     shutil.copy(tmp_path / "examples" / "joan_of_arc.txt", tmp_path / "mybooks")
-    variables = {**environment_of(neo4j), "COLUMNS": "80"}
+    mode = Settings.model_fields["mode"].default  # of a reader of the docs, not of the tests
+    variables = environment_of(neo4j.model_copy(update={"mode": mode})) | {"COLUMNS": "80"}
     variables["GRAPHREADER_HOME"] = str(tmp_path_factory.mktemp("home"))
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
