@@ -59,9 +59,13 @@ def _findings(
     leads = question.new_name_terms(notes)
     numbers: dict[evidence.Sentence, str] = {}
     for passage in passages:
-        excerpt = Excerpt(passage["title"], _MARGIN.sub("", passage["text"]), 0)
-        for one in evidence.ranked_sentences([excerpt], question, leads):
-            numbers.setdefault(one, passage["number"])
+        text = _MARGIN.sub("", passage["text"])
+        # Facts are no neighbors in the text: a pronoun in one does not mean the one before.
+        parts = text.splitlines() if passage["facts"] else [text]
+        for part in parts:
+            excerpt = Excerpt(passage["title"], part, 0)
+            for one in evidence.ranked_sentences([excerpt], question, leads):
+                numbers.setdefault(one, passage["number"])
     best = sorted((one for one in numbers if one.text not in notes), key=lambda one: -one.score)
     return [
         Finding(finding=folded(one.text), passage=numbers[one], quote=one.text)

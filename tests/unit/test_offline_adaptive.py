@@ -63,6 +63,16 @@ async def test_reads_a_long_passage() -> None:
     assert actions_of(decision)[0] == ("read_chunk", "1.3")
 
 
+# Facts of a passage are quoted one by one, as they do not follow each other in its text.
+async def test_facts_are_apart() -> None:
+    crowned = "She was crowned in Varn by Pope Innocent."
+    facts = passage("1.3", "Ada Quist", f"- Ada Quist ruled the coast.\n- {crowned}", whole=False)
+
+    decision = await turn(facts, question="Which pope crowned Ada Quist?")
+
+    assert crowned in [one.quote for one in decision.findings]
+
+
 # Where no name leads on, or no turn is left, the connected findings are the answer.
 async def test_answers() -> None:
     noted = (f"{ROAD} [1.0: “{ROAD}”]",)
