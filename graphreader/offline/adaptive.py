@@ -35,11 +35,12 @@ def take_turn(task: TurnTask) -> Turn:
         if not passages[one.passage]["whole"]
     ]
     titles = {title_terms(one["title"]) for one in passages.values()}
-    done = " ".join(task.actions).casefold()
+    taken = [*task.actions, *(one["action"] for one in task.results)]
+    done = " ".join(taken).casefold()
     for name, missing in _searches(quotes, question):
         if name.casefold() not in done and terms_of(name) not in titles:
             actions.append(Action(function="search", argument=" ".join([name, *missing])))
-    if task.turns and actions and len(task.actions) < MOST_ACTIONS:
+    if task.turns and actions and len(taken) < MOST_ACTIONS:
         return Turn(findings=new, notes="", actions=actions[:MOST_SEARCHES])
     sentences = [evidence.as_evidence(one, "", question) for one in quotes]
     texts = [one.text for one in evidence.best_together(sentences, question)]

@@ -14,6 +14,7 @@ from graphreader.errors import BudgetError
 from graphreader.graph_reader import GraphReader
 from graphreader.reading import Reading
 from graphreader.settings import Settings
+from graphreader.testing import ScriptedDecider
 from tests.runs import world
 from tests.runs.test_resume import broken_off
 
@@ -135,6 +136,22 @@ def test_nothing_twice_unasked(ask: Ask) -> None:
     assert again["text"].startswith("Shown before: [")
     assert f"“{QUOTE}”" in again["text"]
     assert QUOTE in read["passages"][0]["text"]
+
+
+# A passage for which no room was left is not among those that an action is said to have shown.
+def test_left_out(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    decide = ScriptedDecider.decide
+
+    async def narrow(self: ScriptedDecider, task: Any, *rest: Any) -> Any:
+        return await decide(self, task.keeping(2) if isinstance(task, TurnTask) else task, *rest)
+
+    monkeypatch.setattr(ScriptedDecider, "decide", narrow)
+    run = ask(turn(("read_chunk", "1.0-6")), turn(("search", "Omega")), answer())
+    second, third = run.tasks[1:]
+    shown = [one["number"] for one in second.results[0]["passages"]]
+
+    assert (len(shown), len(second.left_out), second.actions) == (2, 5, ())
+    assert third.actions[0].partition(": ")[2] == " ".join(f"[{number}]" for number in shown)
 
 
 # Findings stay with their quotes, needs and notes are those of the latest turn, and a finding

@@ -122,6 +122,8 @@ class Turns:
             "functions": [*state["functions"], *functions],
             "pending": [action.model_dump() for action in chosen],
             "results": [],
+            # The first search is none of the decision's actions.
+            "actions": [*state["actions"], *(map(_summary, task.results) if number > 1 else ())],
             "turn": number,
             "stalled": 0 if findings else state["stalled"] + 1,
             "turns_left": task.turns,
@@ -158,7 +160,6 @@ class Turns:
             "functions": functions,
             "results": results,
             "pending": [],
-            "actions": [*state["actions"], *map(_summary, results)],
         }
 
     async def choose_nodes(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
@@ -200,7 +201,6 @@ class Turns:
             "documents": writer.documents,
             "results": results,
             "pending": [],
-            "actions": [*state["actions"], *map(_summary, results)],
             "read": list(dict.fromkeys([*state["read"], *read])),
         }
 
