@@ -149,7 +149,7 @@ def test_an_adaptive_run(client: SyncLangGraphClient, ring: str, thread: str) ->
     }
     assert steps[:2] == ["search", "turn"]
     assert steps[-1] == "answer"
-    assert "Beta" in known["answer"]
+    assert "Alpha" in known["answer"]
     assert [path["path"] for path in known["paths"]] == [1]
 
 
