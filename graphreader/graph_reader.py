@@ -208,7 +208,9 @@ class GraphReader:
             raise UsageError("Give each question an id of its own, or give none of them any.")
         requests = [
             RunRequest(self._corpus, question, run, mode=mode, keep_run=keep_run)
-            for question, run in zip(questions, runs or repeat(None), strict=runs is not None)
+            for question, run in zip(
+                questions, repeat(None) if runs is None else runs, strict=runs is not None
+            )
         ]
         return execute_all(self._resources, requests)
 

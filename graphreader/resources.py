@@ -17,7 +17,6 @@ from graphreader.agent.tasks import NOTEBOOK_TOKENS, PLAN_TOKENS, ChunkTask
 from graphreader.errors import (
     RunsError,
     SettingsError,
-    UnknownCorpusError,
     UnknownRunError,
     UsageError,
 )
@@ -122,8 +121,7 @@ class Resources:
         decider, embedder = self.models.builder(self.settings.window), self.embedder()
         await self.prepare_schema()
         connection, notes = await self.connection(), list[str]()
-        with suppress(UnknownCorpusError):  # a new corpus fits every embedding
-            record = await Catalog(connection).corpus(corpus)
+        if record := await Catalog(connection).find_corpus(corpus):  # a new one fits any embedding
             check_embedding(corpus, record.embedding, embedder.name)
             notes = other_decider_note(corpus, record.decider, decider.name)
         pipeline = Pipeline(

@@ -17,7 +17,7 @@ from graphreader.agent.state import label
 from graphreader.agent.tasks import FactGroup
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import ChunkFacts, Context, StoredFact
-from graphreader.text.words import HAN_RUN, terms_of
+from graphreader.text.words import HAN_RUN, fold, terms_of, words_of
 
 CHUNKS_PER_PAGE = 60
 
@@ -133,18 +133,23 @@ def _chunk_scores(groups: Sequence[ChunkFacts], query: str, node: str) -> list[f
         return " ".join([group.document, *(fact.text for fact in group.facts)])
 
     shared = scores(groups, text, query, node)
-    named = terms_of(node), terms_of(query)
     bonus = max(shared, default=0.0) + 1
     return [
-        points + bonus * _is_named(_PARENTHESIS.sub("", group.document), *named)
+        points + bonus * _is_named(_PARENTHESIS.sub("", group.document), node, query)
         for points, group in zip(shared, groups, strict=True)
     ]
 
 
-def _is_named(title: str, node: frozenset[str], query: frozenset[str]) -> bool:
-    """Whether a title is the node's name, or its terms, if there are several, are in the query."""
+def _is_named(title: str, node: str, query: str) -> bool:
+    """Whether a title is the node's name, or stands in the query if it has several terms."""
     terms = terms_of(title)
-    return bool(terms) and (terms == node or (len(terms) > 1 and terms <= query))
+    if not terms or terms == terms_of(node):
+        return bool(terms)
+    return len(terms) > 1 and terms <= terms_of(query) and _spaced(title) in _spaced(query)
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(map(fold, words_of(text)))} "
 
 
 def _fact_group(

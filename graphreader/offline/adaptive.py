@@ -35,7 +35,9 @@ def take_turn(task: TurnTask) -> Turn:
         if not passages[one.passage]["whole"]
     ]
     titles = {title_terms(one["title"]) for one in passages.values()}
-    taken = [*task.actions, *(one["action"] for one in task.results)]
+    latest = [one["action"] for one in task.results]
+    is_first = f"search({folded(task.question)})" in latest
+    taken = [*task.actions, *(() if is_first else latest)]
     done = " ".join(taken).casefold()
     for name, missing in _searches(quotes, question):
         if name.casefold() not in done and terms_of(name) not in titles:

@@ -90,11 +90,15 @@ class Catalog:
         """Return every corpus, by name."""
         return [CorpusSummary(**row) for row in await self._connection.read("read/corpora")]
 
+    async def find_corpus(self, name: str) -> CorpusRecord | None:
+        """Return the record of a corpus, None if there is none."""
+        rows = await self._connection.read("read/corpus", corpus=name)
+        return CorpusRecord(**rows[0]) if rows else None
+
     async def corpus(self, name: str) -> CorpusRecord:
         """Return the record of a corpus. Raises UnknownCorpusError, which names all corpora."""
-        rows = await self._connection.read("read/corpus", corpus=name)
-        if rows:
-            return CorpusRecord(**rows[0])
+        if record := await self.find_corpus(name):
+            return record
         known = ", ".join(one.corpus for one in await self.corpora())
         raise UnknownCorpusError(
             f"There is no corpus {name!r}"

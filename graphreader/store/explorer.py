@@ -68,7 +68,9 @@ class GraphExplorer:
             "corpus": self.corpus,
         }
         wide = limit * WORDINGS_OF_A_NODE
-        rows = await nearest_rows(self.connection, "by_vector", limit, wide, limit=limit, **values)
+        rows = await nearest_rows(
+            self.connection, "by_vector", limit, wide, scan_small=True, limit=limit, **values
+        )
         return [_nodes(row["rows"]) for row in rows]
 
     async def matching(self, texts: Sequence[str], limit: int) -> list[list[Node]]:

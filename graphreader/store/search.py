@@ -169,30 +169,32 @@ async def _match_vectors(
         "facts": FACTS_PER_QUERY,
     }
     most = FACTS_PER_QUERY
-    rows = await nearest_rows(connection, "facts_by_vector", most, most, **values)
+    rows = await nearest_rows(connection, "facts_by_vector", most, most, scan_small=False, **values)
     for place, row in enumerate(rows):
         _add(found[place], row["rows"])
 
 
 async def nearest_rows(
-    connection: Connection, what: str, wanted: int, wide: int, **values: Any
+    connection: Connection, what: str, wanted: int, wide: int, *, scan_small: bool, **values: Any
 ) -> list[Row]:
     """Run `search_{what}` or `scan_{what}`: a row for each vector, with the `wanted` nearest items.
 
-    `wide` items are read of the index. Neo4j 5 searches all corpora at once: there the corpus is
-    scanned if it is small, else ever more items are read.
+    `wide` items are read of the index. Neo4j 5 searches all corpora at once: there ever more items
+    are read, and at last the corpus is scanned; at once with `scan_small` if it has few key
+    elements.
     """
     if connection.dialect == "2026":
         return await connection.read(f"read/search_{what}", wide=wide, **values)
-    count = await connection.read(
-        "read/count_up_to", corpus=values["corpus"], limit=EXACT_UP_TO + 1
-    )
-    fetched = wide if count[0]["number"] > EXACT_UP_TO else EXACT_UP_TO
-    while fetched < EXACT_UP_TO:
+    fetched = wide
+    if scan_small:
+        limit = EXACT_UP_TO + 1
+        count = await connection.read("read/count_up_to", corpus=values["corpus"], limit=limit)
+        fetched = wide if count[0]["number"] == limit else limit
+    while fetched <= EXACT_UP_TO:
         rows = await connection.read(f"read/search_{what}", wide=fetched, **values)
         if all(len(row["rows"]) == wanted for row in rows):
             return rows
-        fetched *= 5
+        fetched *= 10
     return await connection.read(f"read/scan_{what}", wide=wide, **values)
 
 

@@ -56,6 +56,19 @@ async def test_comparison() -> None:
     assert not any("Ada" in argument for _, argument in actions_of(decision))
 
 
+# The first search is for the whole question, so that what is compared is searched after it.
+async def test_comparison_after_the_first_search() -> None:
+    question = "Who was born first, Ada Quist or Tom Orr?"
+    results: tuple[Result, ...] = (
+        {"action": f"search({question})", "passages": [], "text": "Nothing."},
+    )
+
+    task = TurnTask(question, Notebook(), (), results, 5)
+    decision = (await OfflineDecider().decide(task)).decision
+
+    assert [one for _, one in actions_of(decision)] == ["Ada Quist born", "Tom Orr born"]
+
+
 # A passage of which only some facts were shown is read if it has the best finding.
 async def test_reads_a_long_passage() -> None:
     decision = await turn(passage("1.3", "Novels", f"- {ROAD}", whole=False))

@@ -96,6 +96,8 @@ class Turns:
         passages = state["passages"] | {one["number"]: one["chunk"] for one in shown}
         findings, quotes = await self._verify(state, decision, passages)
         number = state["turn"] + 1
+        # The first search is none of the decision's actions.
+        latest = map(_summary, state["results"], task.results) if number > 1 else ()
         chosen = [] if decision.is_final or not task.turns else decision.actions[:MAX_ACTIONS]
         functions = [_function(action, number) for action in chosen]
         for function in functions:
@@ -122,8 +124,7 @@ class Turns:
             "functions": [*state["functions"], *functions],
             "pending": [action.model_dump() for action in chosen],
             "results": [],
-            # The first search is none of the decision's actions.
-            "actions": [*state["actions"], *(map(_summary, task.results) if number > 1 else ())],
+            "actions": [*state["actions"], *latest],
             "turn": number,
             "stalled": 0 if findings else state["stalled"] + 1,
             "turns_left": task.turns,
@@ -328,10 +329,11 @@ def _function(action: Action, turn: int) -> Function:
     }
 
 
-def _summary(result: Result) -> str:
-    """The action with the numbers of the passages that it showed."""
-    numbers = " ".join(f"[{one['number']}]" for one in result["passages"])
-    return f"{result['action']}: {numbers or 'nothing new'}"
+def _summary(result: Result, shown: Result) -> str:
+    """The action with the numbers of those passages of its result that were shown."""
+    numbers = " ".join(f"[{one['number']}]" for one in shown["passages"])
+    nothing = "no room was left" if result["passages"] else "nothing new"
+    return f"{result['action']}: {numbers or nothing}"
 
 
 def _quoted(writer: ResultWriter, quote: Quote, chunk: str) -> Passage:
