@@ -142,10 +142,10 @@ class GraphReader:
     ) -> Reading:
         """Explore the corpus and answer. Documents, chunks, facts and key elements never change.
 
-        `run` is the id: a kept run of that id is resumed, if it asks the same. With
-        `keep_run` the run is written into the graph, with `options` the answer is one of
-        them. `follow` is the id (or its prefix) of a finished run of this corpus that the
-        question follows up.
+        `run` is the id of the run: a kept run of that id is resumed if it asks the same, else
+        UsageError is raised. `mode` replaces the mode of the settings. With `keep_run` the run is
+        written into the graph when it ends, with `options` the answer is one of them. `follow` is
+        the id (or its prefix) of a finished run of this corpus that the question follows up.
         """
         question = with_options(question, options)
         request = RunRequest(
@@ -176,8 +176,8 @@ class GraphReader:
     async def aresume(self, run: str, *, step: int | None = None) -> Reading:
         """Resume a kept run, by its id or a unique prefix, with the rest of its budget.
 
-        A finished run returns its reading. With `step` a new run begins before that step
-        (`KeptRun.steps`).
+        A finished run returns its reading. With `step` (mode `paper`: 1 rational plan, 2 initial
+        nodes, 3 paths, 4 answer; `KeptRun.steps`) a new run begins before that step.
         """
         request = RunRequest(self._corpus, run=run, resume=True, step=step)
         return await last_reading(execute(self._resources, request))
@@ -336,7 +336,10 @@ class GraphReader:
         return await normalizer.run(dry_run=dry_run, progress=progress)
 
     async def areindex(self, *, progress: Progress = no_progress) -> list[str]:
-        """Index again after an upgrade or another embedding; returns the embedded corpora."""
+        """Index the corpus again after an upgrade or a change of embeddings, extracting no text.
+
+        Returns the embedded corpora: all of the database, if the length of the vectors changed.
+        """
         connection = await self._resources.connection()
         embedder, stages = self._resources.embedder(), self._resources.settings.stages
         corpora = await reindex(connection, embedder, self._corpus, progress)
