@@ -54,6 +54,8 @@ class ResultsFolder:
                 "back, or name another --out."
             )
         recorded = read_run(self.path)["fixed"]
+        if recorded:  # a folder of before there was a choice
+            recorded.setdefault("contexts", "documents")
         for name, value in fixed.items():
             if (before := recorded.get(name, value)) != value:
                 first, now = (json.dumps(one, ensure_ascii=False) for one in (before, value))
