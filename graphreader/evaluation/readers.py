@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from graphreader import readers
-from graphreader.baselines.answering import Excerpt, PassagesChoiceTask
+from graphreader.baselines.answering import Excerpt, Golden, PassagesChoiceTask
 from graphreader.baselines.read_agent.reader import PagesRetrieval, ReadAgent
 from graphreader.documents import Document
 from graphreader.errors import DecisionError, ReplyError, UnknownCorpusError, WindowError
@@ -218,6 +218,15 @@ class _GraphReaderAdapter:
         )
 
 
+def _golden(record: Record) -> tuple[Sequence[str], Sequence[Document]]:
+    """The supporting facts of a record, if all are quoted, and the passages that have them."""
+    passages = documents_of(record)
+    places = document_places(passages)
+    sentences = [place.sentence for place in record.supporting]
+    gold = [one for one in passages if places[one.id] in record.gold_documents]
+    return sentences if all(sentences) else [], gold
+
+
 class EvaluatedBaseline(EvaluatedReader):
     """A reader without a graph; all share their deciders. Gists, which cost much, are kept."""
 
@@ -231,12 +240,9 @@ class EvaluatedBaseline(EvaluatedReader):
         self, record: Record, documents: Sequence[Document]
     ) -> AsyncIterator[PreparedReader]:
         """The reader over the documents; its pages and gists, if it has any, are made here."""
-        passages = documents_of(record)
-        places = document_places(passages)
-        gold = [one for one in passages if places[one.id] in record.gold_documents]
-        sentences = [place.sentence for place in record.supporting]
-        golden = (sentences if all(sentences) else [], gold)
-        material = Material(documents, parse_length(record.length), golden)
+        material = Material(documents, parse_length(record.length))
+        if self.name == Golden.name:
+            material = replace(material, golden=_golden(record))
         reader = readers.make(self.name, material, self._models)
         if not isinstance(reader, ReadAgent | PagesRetrieval):
             yield PreparedReader(reader)

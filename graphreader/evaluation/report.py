@@ -70,6 +70,7 @@ def write_report(folder: Path) -> Report:
         "report.html": as_html(
             [summary, *notes, *commands],
             results.run.get("notice", ""),
+            words,
             tables,
             {path.stem: path for path in plots if path.suffix == ".svg"},
         ),
@@ -306,14 +307,20 @@ def placed_cell(row: TableRow, column: Column, section: Section) -> tuple[str, s
 
 
 def as_html(
-    lead: Sequence[str], notice: str, tables: Sequence[Table], pictures: Mapping[str, Path]
+    lead: Sequence[str],
+    notice: str,
+    words: Sequence[str],
+    tables: Sequence[Table],
+    pictures: Mapping[str, Path],
 ) -> str:
-    """The whole report as one page that loads nothing; `pictures` are SVG files by their tables."""
+    """The whole report as one page that loads nothing.
+
+    `words` are the `verdicts`, `pictures` SVG files by their tables.
+    """
     data = {
         name: f"data:image/svg+xml;base64,{b64encode(path.read_bytes()).decode()}"
         for name, path in pictures.items()
     }
-    words = [text for one in tables if one.name == QUALITY for text in verdicts(one)]
     return fill(
         "evaluation.html",
         lead=lead,

@@ -24,7 +24,13 @@ from graphreader.store.records import (
     StoredChunk,
     StoredFact,
 )
-from graphreader.store.search import NOT_INDEXED, find_named, nearest_rows, search_chunks
+from graphreader.store.search import (
+    NOT_INDEXED,
+    find_named,
+    has_at_most,
+    nearest_rows,
+    search_chunks,
+)
 
 WORDINGS_OF_A_NODE = 2
 """Key elements that a search reads for each result: some are merged into the same node."""
@@ -50,8 +56,7 @@ class GraphExplorer:
 
     async def has_at_most(self, number: int) -> bool:
         """Whether there are at most so many key elements; a large corpus is not counted."""
-        rows = await self._read("count_up_to", limit=number + 1)
-        return bool(rows[0]["number"] <= number)
+        return await has_at_most(self.connection, self.corpus, number)
 
     async def busiest_nodes(self, limit: int) -> list[Node]:
         """Return the key elements with the most facts. It reads every one: for small corpora."""

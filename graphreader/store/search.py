@@ -185,17 +185,20 @@ async def nearest_rows(
     """
     if connection.dialect == "2026":
         return await connection.read(f"read/search_{what}", wide=wide, **values)
+    is_small = scan_small and await has_at_most(connection, values["corpus"], EXACT_UP_TO)
     fetched = wide
-    if scan_small:
-        limit = EXACT_UP_TO + 1
-        count = await connection.read("read/count_up_to", corpus=values["corpus"], limit=limit)
-        fetched = wide if count[0]["number"] == limit else limit
-    while fetched <= EXACT_UP_TO:
+    while not is_small and fetched <= EXACT_UP_TO:
         rows = await connection.read(f"read/search_{what}", wide=fetched, **values)
         if all(len(row["rows"]) == wanted for row in rows):
             return rows
         fetched *= 10
     return await connection.read(f"read/scan_{what}", wide=wide, **values)
+
+
+async def has_at_most(connection: Connection, corpus: str, number: int) -> bool:
+    """Whether a corpus has at most so many key elements; a large one is not counted."""
+    rows = await connection.read("read/count_up_to", corpus=corpus, limit=number + 1)
+    return bool(rows[0]["number"] <= number)
 
 
 def _add(chunks: _Candidates, rows: Iterable[Sequence[Any]]) -> None:

@@ -216,20 +216,15 @@ def with_names(found: Sequence[ChunkHit], query: str) -> tuple[list[ChunkHit], l
 
     Few others are kept where a name is missing.
     """
-    names = names_of(" ".join(query.split()))
-    wanted = [terms_of(name) for name in names]
+    wanted = {name: terms_of(name) for name in names_of(" ".join(query.split()))}
     texts = [terms_of(f"{one.document}\n{one.text}") for one in found]
-    counts = [sum(name <= text for name in wanted) for text in texts]
-    missing = [
-        name
-        for name, terms in zip(names, wanted, strict=True)
-        if not any(terms <= text for text in texts)
-    ]
-    most = max(counts)
-    if most == len(names):
-        return [one for one, count in zip(found, counts, strict=True) if count == most], []
-    named = [one for one, count in zip(found, counts, strict=True) if count]
-    others = [one for one, count in zip(found, counts, strict=True) if not count]
+    present = [{name for name, terms in wanted.items() if terms <= text} for text in texts]
+    by_names = list(zip(found, present, strict=True))
+    if complete := [one for one, names in by_names if len(names) == len(wanted)]:
+        return complete, []
+    named = [one for one, names in by_names if names]
+    others = [one for one, names in by_names if not names]
+    missing = [name for name in wanted if not any(name in names for names in present)]
     return named + others[:PASSAGES_WITHOUT_NAME], missing
 
 
