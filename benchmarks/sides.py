@@ -12,7 +12,7 @@ from uuid import uuid4
 from neo4j import Driver
 
 from benchmarks import chronicle
-from benchmarks.chronicle import Chronicle, InstantEmbedder
+from benchmarks.chronicle import Chronicle
 from benchmarks.measured import Measured
 from graphreader.store import schema
 from graphreader.store.connection import Address, Connection
@@ -53,7 +53,7 @@ class Bench:
 
     async def _prepare(self) -> None:
         connection = await Connection.open(self.address)
-        await schema.prepare(connection, InstantEmbedder.dimension)
+        await schema.prepare(connection)
         await connection.aclose()
 
     def new_corpus(self) -> str:

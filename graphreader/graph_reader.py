@@ -29,7 +29,6 @@ from graphreader.html_report.page import write_report
 from graphreader.ingestion.embedding import reindex
 from graphreader.ingestion.extraction import key_elements
 from graphreader.ingestion.loading.sources import Thing, sources_of
-from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.ingestion.pipeline import Pipeline
 from graphreader.ingestion.report import IngestReport, NormalizationReport, Progress, no_progress
 from graphreader.ingestion.transfer import Export, TransferReport, export_corpus, import_corpus
@@ -335,17 +334,16 @@ class GraphReader:
         normalizer = await self._resources.normalizer(self._corpus, undo=undo)
         return await normalizer.run(dry_run=dry_run, progress=progress)
 
-    async def areindex(self, *, progress: Progress = no_progress) -> list[str]:
-        """Index the corpus again after an upgrade or a change of embeddings, extracting no text.
+    async def areindex(self, *, progress: Progress = no_progress) -> int:
+        """Index the corpus again after an upgrade, or with other embeddings, extracting no text.
 
-        Returns the embedded corpora: all of the database, if the length of the vectors changed.
+        From now on the corpus has the embeddings of the settings. Returns how many vectors are new.
         """
-        connection = await self._resources.connection()
-        embedder, stages = self._resources.embedder(), self._resources.settings.stages
-        corpora = await reindex(connection, embedder, self._corpus, progress)
-        for corpus in corpora:  # the new vectors may merge other key elements
-            await Normalizer(connection, corpus, stages).run(progress=progress)
-        return corpora
+        embedder, connection = self._resources.models.embedder(), await self._resources.connection()
+        vectors = await reindex(connection, embedder, self._corpus, progress)
+        # The new vectors may merge other key elements.
+        await (await self._resources.normalizer(self._corpus)).run(progress=progress)
+        return vectors
 
     async def aexport(self, target: str | PathLike[str] | BinaryIO) -> TransferReport:
         """Write the whole corpus, with its vectors, into one file of JSON Lines, or into none."""
@@ -371,9 +369,8 @@ class GraphReader:
             raise UsageError("The search is empty: give some words.")
         limit = max(0, min(limit, MAX_LIMIT))
         explorer = await self._resources.explorer(self._corpus)
-        embedder = self._resources.embedder()
         record = await Catalog(explorer.connection).corpus(self._corpus)
-        vectors = QueryVectors(embedder) if record.embedding == embedder.name else None
+        vectors = QueryVectors(self._resources.embedder_of(self._corpus, record))
         rankings, _ = await search_nodes(explorer, vectors, [text], max(limit, SEARCH_WIDTH))
         ranked = fuse_rankings(rankings, lambda node: node.id)
         return await explorer.elements([node.id for node in ranked[:limit]])

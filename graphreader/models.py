@@ -55,15 +55,21 @@ def open_decider(settings: Settings, purpose: Purpose = "ask") -> Decider:
     return RoutingDecider(explorer, _open_phase(settings, "answer", keep_replies=keep_replies))
 
 
-def open_embedder(settings: Settings) -> Embedder:
-    """The embedder of the settings; may embed one text, blocking. Raises SettingsError."""
-    name = settings.chosen_embeddings
-    if name == OFFLINE:
+def open_embedder(
+    settings: Settings, name: str | None = None, dimension: int | None = None
+) -> Embedder:
+    """The embedder of the settings, or of this name and length of vectors. Raises SettingsError.
+
+    Where the length is not known one text may be embedded, blocking.
+    """
+    name = name or settings.chosen_embeddings
+    if name in (OFFLINE, OfflineEmbedder.name):
         return OfflineEmbedder()
     client = providers.open_embeddings(settings, name, _EMBEDDINGS)
     service = _open_service(settings, name, _EMBEDDINGS, client)
-    dimension = DEFAULT_DIMENSION
-    if not providers.has_default_dimension(name):
+    if dimension is None and providers.has_default_dimension(name):
+        dimension = DEFAULT_DIMENSION
+    if dimension is None:
         with ThreadPoolExecutor(1) as thread:  # an event loop may be running here
             dimension = thread.submit(asyncio.run, _probe_dimension(client, service)).result()
         client = providers.open_embeddings(settings, name, _EMBEDDINGS)  # the first one is closed
@@ -227,7 +233,7 @@ class ModelRegistry:
         self._decider = decider
         self._embedder = embedder
         self._opened: dict[tuple[Purpose, int], Decider] = {}
-        self._own_embedder: Embedder | None = None
+        self._embedders: dict[str | None, Embedder] = {}
 
     def asker(self, window: int) -> Decider:
         """The decider that explores, reads and answers within that window."""
@@ -237,12 +243,21 @@ class ModelRegistry:
         """The decider that extracts facts, or makes pages and gists."""
         return self._decider_of("build", window)
 
-    def embedder(self) -> Embedder:
-        """The embedder that turns texts into vectors."""
+    @property
+    def embedder_name(self) -> str:
+        """The name of the embedder of the settings, which is not opened."""
         if self._embedder:
+            return self._embedder.name
+        chosen = self.settings.chosen_embeddings
+        return OfflineEmbedder.name if chosen == OFFLINE else chosen
+
+    def embedder(self, name: str | None = None, dimension: int | None = None) -> Embedder:
+        """The embedder of the settings, or the one that made vectors. Raises SettingsError."""
+        if self._embedder and name in (None, self._embedder.name):
             return self._embedder
-        self._own_embedder = self._own_embedder or open_embedder(self.settings)
-        return self._own_embedder
+        if name not in self._embedders:
+            self._embedders[name] = open_embedder(self.settings, name, dimension)
+        return self._embedders[name]
 
     def budget(self) -> Budget:
         """The budget of one question."""
@@ -262,11 +277,9 @@ class ModelRegistry:
         return self._opened[purpose, window]
 
     async def aclose(self) -> None:
-        """Close the deciders and the embedder that were opened here; a later use opens new ones."""
-        opened: list[Decider | Embedder] = [*self._opened.values()]
-        if self._own_embedder:
-            opened.append(self._own_embedder)
-        self._opened, self._own_embedder = {}, None
+        """Close the deciders and embedders that were opened here; a later use opens new ones."""
+        opened: list[Decider | Embedder] = [*self._opened.values(), *self._embedders.values()]
+        self._opened, self._embedders = {}, {}
         async with AsyncExitStack() as stack:
             for one in opened:
                 stack.push_async_callback(one.aclose)

@@ -15,6 +15,7 @@ from graphreader.agent.graph import NodeSet
 from graphreader.agent.run_store import RunStore
 from graphreader.agent.tasks import NOTEBOOK_TOKENS, PLAN_TOKENS, ChunkTask
 from graphreader.errors import (
+    EmbeddingMismatchError,
     RunsError,
     SettingsError,
     UnknownRunError,
@@ -30,11 +31,11 @@ from graphreader.llm.window import BuildingMeasurer, Measurer, render_prompt
 from graphreader.models import ModelRegistry
 from graphreader.settings import OFFLINE, Mode, Settings
 from graphreader.store import schema
-from graphreader.store.catalog import Catalog
+from graphreader.store.catalog import Catalog, CorpusRecord
 from graphreader.store.connection import Connection, open_connection
 from graphreader.store.embedded.process import Progress
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.writer import GraphWriter, check_embedding
+from graphreader.store.writer import GraphWriter
 
 LEAST_QUESTION = 100  # tokens of a question that fit into every prompt
 LABEL_TOKENS = 60  # tokens for the label of a chunk: a document's title and the chunk's number
@@ -103,7 +104,7 @@ class Resources:
     async def prepare_schema(self) -> None:
         """Make the constraints and indexes that are missing; checked only once."""
         if not self._schema_ready:
-            await schema.prepare(await self.connection(), self.embedder().dimension)
+            await schema.prepare(await self.connection())
             self._schema_ready = True
 
     async def explorer(self, corpus: str) -> GraphExplorer:
@@ -118,12 +119,14 @@ class Resources:
 
     async def pipeline(self, corpus: str, progress: IngestProgress) -> tuple[Pipeline, list[str]]:
         """What reads texts into a corpus, and notes for the user. Raises EmbeddingMismatchError."""
-        decider, embedder = self.models.builder(self.settings.window), self.embedder()
+        decider = self.models.builder(self.settings.window)
         await self.prepare_schema()
         connection, notes = await self.connection(), list[str]()
-        if record := await Catalog(connection).find_corpus(corpus):  # a new one fits any embedding
-            check_embedding(corpus, record.embedding, embedder.name)
+        record = await Catalog(connection).find_corpus(corpus)
+        embedder = self.embedder_of(corpus, record)
+        if record:
             notes = other_decider_note(corpus, record.decider, decider.name)
+            notes += other_embedding_note(corpus, record.embedding, self.models.embedder_name)
         pipeline = Pipeline(
             GraphWriter(connection, corpus),
             decider,
@@ -139,9 +142,21 @@ class Resources:
         """The name of the decider that extracts facts; no model is opened for it."""
         return self._own_decider.name if self._own_decider else self.settings.model_for("extract")
 
-    def embedder(self) -> Embedder:
-        """The embedder that turns texts into vectors."""
-        return self.models.embedder()
+    def embedder_of(self, corpus: str, record: CorpusRecord | None) -> Embedder:
+        """The embedder that made the vectors of a corpus, or that of the settings for a new one.
+
+        Raises EmbeddingMismatchError where it cannot be opened.
+        """
+        if record is None:
+            return self.models.embedder()
+        try:
+            return self.models.embedder(record.embedding, record.dimension)
+        except SettingsError as error:
+            raise EmbeddingMismatchError(
+                f"The corpus {corpus!r} was read with the embeddings {record.embedding!r}, which "
+                f"cannot be used now ({str(error).rstrip('.')}): mend that, or run `graphreader "
+                f"reindex --corpus {shlex.quote(corpus)}` to embed it with the configured ones."
+            ) from error
 
     def measurer(self) -> Measurer:
         """Tells the size of prompts; no model is opened for it."""
@@ -168,7 +183,9 @@ class Resources:
             return await self.run_store.saver()
         return None
 
-    async def agent(self, corpus: str, mode: Mode | None = None) -> AgentDependencies:
+    async def agent(
+        self, corpus: str, vectors: QueryVectors, mode: Mode | None = None
+    ) -> AgentDependencies:
         """The agent's dependencies for one corpus, in the mode of the settings or another one."""
         settings = self.settings
         if mode:
@@ -176,7 +193,7 @@ class Resources:
         return AgentDependencies(
             GraphExplorer(await self.connection(), corpus),
             self.models.asker(self.settings.window),
-            QueryVectors(self.embedder()),
+            vectors,
             Limits(settings.paths, settings.path_calls, settings.window),
             self.models.budget_of_steps(),
         )
@@ -191,10 +208,7 @@ class Resources:
         """
         catalog = Catalog(await self.connection())
         record = await catalog.corpus(corpus)
-        deps = await self.agent(corpus, mode)
-        embedder = self.embedder()
-        check_embedding(corpus, record.embedding, embedder.name)
-        await schema.check_dimension(deps.explorer.connection, embedder.dimension)
+        deps = await self.agent(corpus, QueryVectors(self.embedder_of(corpus, record)), mode)
         extent = await catalog.extent(corpus)
         if not extent.documents:
             raise UsageError(empty_corpus_message(corpus))
@@ -250,6 +264,16 @@ def other_decider_note(corpus: str, before: str, now: str) -> list[str]:
         f"The facts of this corpus were taken by {before!r}, not by {now!r}: for facts of its own "
         f"use another --corpus, or run `graphreader delete --all --corpus {shlex.quote(corpus)}` "
         "and read again."
+    ]
+
+
+def other_embedding_note(corpus: str, before: str, now: str) -> list[str]:
+    """A note if a corpus keeps other embeddings than those of the settings."""
+    if before == now:
+        return []
+    return [
+        f"This corpus keeps the embeddings {before!r} that it was read with: run `graphreader "
+        f"reindex --corpus {shlex.quote(corpus)}` for {now!r}."
     ]
 
 

@@ -1,12 +1,8 @@
 // The facts of a corpus nearest to each of some vectors, nearest first, filtered inside the index. No
-// row for a corpus whose facts have no vectors: Neo4j 2026.08.1 fails there if vectors of other
-// corpora were deleted.
+// row for a corpus whose facts have no vectors.
 CYPHER 25
 MATCH (corpus:Corpus {name: $corpus})
-WHERE corpus.fact_vectors AND EXISTS {
-  MATCH (:Document {corpus: $corpus})-[:HAS_CHUNK]->()-[:HAS_ATOMIC_FACT]->(f)
-  WHERE f.embedding IS NOT NULL
-}
+WHERE corpus.fact_vectors
 UNWIND range(0, size($vectors) - 1) AS place
 CALL (place) {
   WITH $vectors[place] AS vector

@@ -1,6 +1,5 @@
-// For each of some key elements the similar ones of its corpus, out of the `wide` nearest. The
-// index compares quantized vectors: `score` is the exact cosine, `last` the lowest one that the
-// index returned.
+// For each of some key elements the similar ones of its corpus with the cosines, out of the `wide`
+// nearest; `last` is the lowest cosine of these.
 CYPHER 25
 UNWIND $ids AS id
 MATCH (a:KeyElement {id: id})
@@ -10,9 +9,7 @@ CALL (a) {
     VECTOR INDEX graphreader_key_element_embeddings FOR a.embedding
     WHERE b.corpus = $corpus LIMIT $wide
   ) SCORE AS near
-  RETURN b, near
+  RETURN b, 2 * near - 1 AS cosine
 }
-WITH a, min(near) AS last, count(*) AS found, collect(CASE WHEN b <> a THEN b END) AS others
-RETURN a.id AS id, last, found,
-       [b IN others WHERE 2 * vector.similarity.cosine(a.embedding, b.embedding) - 1 >= $least |
-         b {.id, .key, .name, score: 2 * vector.similarity.cosine(a.embedding, b.embedding) - 1}] AS similar
+RETURN a.id AS id, min(cosine) AS last, count(*) AS found,
+       collect(CASE WHEN b <> a AND cosine >= $least THEN b {.id, .key, .name, score: cosine} END) AS similar

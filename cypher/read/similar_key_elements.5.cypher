@@ -1,15 +1,12 @@
-// For each of some key elements the similar ones of its corpus, out of the `wide` nearest of all
-// corpora. The index compares quantized vectors: `score` is the exact cosine, `last` the lowest one
-// that the index returned.
+// For each of some key elements the similar ones of its corpus with the cosines, out of the `wide`
+// nearest of all corpora; `last` is the lowest cosine of these.
 UNWIND $ids AS id
 MATCH (a:KeyElement {id: id})
 CALL (a) {
   CALL db.index.vector.queryNodes('graphreader_key_element_embeddings', $wide, a.embedding)
   YIELD node AS b, score AS near
-  RETURN b, near
+  RETURN b, 2 * near - 1 AS cosine
 }
-WITH a, min(near) AS last, count(*) AS found,
-     collect(CASE WHEN b <> a AND b.corpus = $corpus THEN b END) AS others
-RETURN a.id AS id, last, found,
-       [b IN others WHERE 2 * vector.similarity.cosine(a.embedding, b.embedding) - 1 >= $least |
-         b {.id, .key, .name, score: 2 * vector.similarity.cosine(a.embedding, b.embedding) - 1}] AS similar
+RETURN a.id AS id, min(cosine) AS last, count(*) AS found,
+       collect(CASE WHEN b <> a AND b.corpus = $corpus AND cosine >= $least
+                    THEN b {.id, .key, .name, score: cosine} END) AS similar

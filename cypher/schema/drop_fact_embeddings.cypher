@@ -1,2 +1,2 @@
-// Drops the vector index of the facts before one of another dimension is created.
+// Drops the vector index of the facts before it is created anew.
 DROP INDEX graphreader_fact_embeddings IF EXISTS

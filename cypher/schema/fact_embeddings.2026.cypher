@@ -1,6 +1,6 @@
-// Vectors of the facts. The index contains the corpus, so that a search filters inside it.
+// Vectors of the facts, as those of the key elements.
 CYPHER 25
 CREATE VECTOR INDEX graphreader_fact_embeddings IF NOT EXISTS
 FOR (n:AtomicFact) ON n.embedding
 WITH [n.corpus]
-OPTIONS {indexConfig: {`vector.dimensions`: $dimension, `vector.similarity_function`: 'cosine'}}
+OPTIONS {indexConfig: {`vector.similarity_function`: 'cosine', `vector.quantization.enabled`: false}}

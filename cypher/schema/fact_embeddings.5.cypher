@@ -1,4 +1,4 @@
-// Vectors of the facts. This version cannot filter by corpus inside the index.
+// Vectors of the facts, as those of the key elements.
 CREATE VECTOR INDEX graphreader_fact_embeddings IF NOT EXISTS
 FOR (n:AtomicFact) ON n.embedding
-OPTIONS {indexConfig: {`vector.dimensions`: $dimension, `vector.similarity_function`: 'cosine'}}
+OPTIONS {indexConfig: {`vector.similarity_function`: 'cosine', `vector.quantization.enabled`: false}}

@@ -1,4 +1,4 @@
-// All indexes with their state and options (such as the vector index's dimension).
+// All indexes with their state and options (such as the vector indexes' quantization).
 SHOW INDEXES YIELD name, type, state, options
 WHERE name STARTS WITH 'graphreader_'
 RETURN name, type, state, options

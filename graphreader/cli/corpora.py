@@ -185,8 +185,9 @@ def reindex(
 ) -> None:
     """Index a corpus again after an upgrade or a change of embeddings. No text is read again."""
     with open_reader(corpus) as reader, IngestProgress("reindex") as progress:
-        counts = reader.reindex(progress=progress)
-    print_result({"embedded": counts}, f"Embedded again: {', '.join(counts)}.", json=json)
+        vectors = reader.reindex(progress=progress)
+    text = f"{corpus}: indexed again, {plural(vectors, 'new vector')}."
+    print_result({"corpus": corpus, "vectors": vectors}, text, json=json)
 
 
 def normalize(

@@ -36,7 +36,13 @@ from graphreader.cli.options import (
     start_embedded,
     start_progress,
 )
-from graphreader.errors import GraphReaderError, ServerError, SettingsError, UsageError
+from graphreader.errors import (
+    EmbeddingMismatchError,
+    GraphReaderError,
+    ServerError,
+    SettingsError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from graphreader.llm.cache import ReplyCache
@@ -63,6 +69,8 @@ def doctor(json: JsonFlag = False) -> None:
             _check("model", _check_model, settings),
             _check("embeddings", _check_embeddings, settings),
         ]
+        if checks[1]["ok"]:
+            checks.append(_check("corpora", _check_corpora, settings))
         folders = {"home": str(settings.home), "cache": str(settings.cache)}
     ok = all(check["ok"] for check in checks)
     if json:
@@ -106,6 +114,24 @@ async def _check_database(settings: "Settings") -> str:
             f"{connection.version} at {connection.address.uri} ({kind}), "
             f"{plural(len(corpora), 'corpus', 'corpora')}"
         )
+
+
+async def _check_corpora(settings: "Settings") -> str:
+    """Raise EmbeddingMismatchError for all corpora that cannot be searched with these settings."""
+    async with open_database(settings) as connection:
+        from graphreader.resources import Resources
+        from graphreader.store.catalog import Catalog
+
+        catalog, resources, refused = Catalog(connection), Resources(settings), list[str]()
+        for one in await catalog.corpora():
+            try:
+                resources.embedder_of(one.corpus, await catalog.corpus(one.corpus))
+            except EmbeddingMismatchError as error:
+                refused.append(str(error))
+        await resources.aclose()
+        if refused:
+            raise EmbeddingMismatchError(" ".join(refused))
+        return "all can be searched with these settings"
 
 
 async def _check_model(settings: "Settings") -> str:

@@ -149,32 +149,21 @@ async def embed(writer: GraphWriter, embedder: Embedder, wanted: Sequence[Unembe
 
 async def reindex(
     connection: Connection, embedder: Embedder, corpus: str, progress: Progress = no_progress
-) -> list[str]:
-    """Index a corpus again, and embed those made by others or left unfinished; returns these."""
+) -> int:
+    """Index a corpus again, with vectors of this embedder; return how many were made now.
+
+    Repeated after an interruption it goes on. Raises UnknownCorpusError, DecisionError.
+    """
     catalog = Catalog(connection)
     await catalog.corpus(corpus)
-    if await schema.dimension(connection) not in (None, embedder.dimension):
-        await schema.rebuild(connection, embedder.dimension)
-    await schema.prepare(connection, embedder.dimension)
-    done = []
-    with_facts = embeds_facts(embedder)
-    for one in await catalog.corpora():
-        record = await catalog.corpus(one.corpus)
-        is_asked = one.corpus == corpus
-        has_begun = record.embedding == embedder.name
-        if is_asked or has_begun or record.dimension != embedder.dimension:
-            writer = GraphWriter(connection, one.corpus)
-            await writer.change_embedding(embedder.name, embedder.dimension, with_facts=with_facts)
-            documents = [document.id for document in await catalog.documents(one.corpus)]
-            if is_asked:
-                for start in range(0, len(documents), DOCUMENTS_PER_PAGE):
-                    await writer.index_terms(documents[start : start + DOCUMENTS_PER_PAGE])
-                await writer.finish_terms()
-            if not (with_facts and (is_asked or record.fact_vectors)):
-                documents = []
-            if await _embed_missing(writer, embedder, documents, progress) or is_asked:
-                done.append(one.corpus)
-    return done
+    await schema.prepare(connection)
+    writer, with_facts = GraphWriter(connection, corpus), embeds_facts(embedder)
+    await writer.change_embedding(embedder.name, embedder.dimension, with_facts=with_facts)
+    documents = [document.id for document in await catalog.documents(corpus)]
+    for start in range(0, len(documents), DOCUMENTS_PER_PAGE):
+        await writer.index_terms(documents[start : start + DOCUMENTS_PER_PAGE])
+    await writer.finish_terms()
+    return await _embed_missing(writer, embedder, documents if with_facts else [], progress)
 
 
 async def _embed_missing(

@@ -23,7 +23,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphreader.documents import AtomicFact, Chunk, Document, KeyElement, identity
-from graphreader.errors import EmbeddingMismatchError, UsageError
+from graphreader.errors import UsageError
 from graphreader.files import atomic_write
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.store import schema
@@ -321,13 +321,7 @@ async def import_corpus(
     EmbeddingMismatchError, and UsageError for a file that is no whole export.
     """
     with nullcontext(source) if isinstance(source, Export) else open_export(source) as export:
-        try:
-            await schema.prepare(connection, export.header.dimension)
-        except EmbeddingMismatchError:
-            raise EmbeddingMismatchError(
-                f"The export has vectors of {export.header.dimension} numbers, this database "
-                f"{await schema.dimension(connection)}: import into another database."
-            ) from None
+        await schema.prepare(connection)
         return await _Importer(connection, corpus).run(export, stages)
 
 

@@ -119,8 +119,8 @@ class _HostedNodes:
     ) -> Update:
         """Run a later node; the run may have begun in another process, or be a fork."""
         run = state.get("run", "")
-        if (run, context) in self._shared:
-            deps = await context.resources.agent(context.corpus, self._mode)
+        if known := self._shared.get((run, context)):
+            deps = await context.resources.agent(context.corpus, known.vectors, self._mode)
         else:  # it may be for another corpus, or for one that is gone
             deps, _ = await context.resources.prepare_agent(
                 context.corpus, state["question"], self._mode

@@ -84,8 +84,6 @@ _VECTORS_PER_PRODUCT = 100
 _VALUES_IN_MEMORY = 20_000_000
 """Bound of the numbers in all vectors that are compared here: 80 MB, for a moment twice that."""
 
-_INDEX_ERROR = 0.02  # how far the index may be off about a cosine: it compares quantized vectors
-
 
 @dataclass(frozen=True, slots=True)
 class SimilarElement:
@@ -160,11 +158,7 @@ class SimilarityPairs:
                 similar[row["id"]] = [SimilarElement(**one) for one in row["similar"]]
             if wide >= _NEAREST_AT_MOST:
                 break
-            left = [
-                row["id"]
-                for row in rows
-                if row["found"] >= wide and 2 * row["last"] - 1 >= least - _INDEX_ERROR
-            ]
+            left = [row["id"] for row in rows if row["found"] >= wide and row["last"] >= least]
             wide *= 5
         return similar
 

@@ -1,13 +1,11 @@
 """Constraints and indexes of the graph: created once, checked at every start."""
 
-from graphreader.errors import EmbeddingMismatchError, SchemaError
-from graphreader.store.connection import Connection
+from graphreader.errors import SchemaError
+from graphreader.store.connection import Connection, Row
 
 NUMBER = 2  # number of the schema; a graph with another one is of another version of GraphReader
 
 VECTOR_INDEX = "graphreader_key_element_embeddings"
-
-_VECTOR_STATEMENTS = ("key_element_embeddings", "fact_embeddings")
 
 _STATEMENTS = (
     "corpus_name",
@@ -25,19 +23,30 @@ _STATEMENTS = (
     "fact_terms",
     "title_terms",
     "run_id",
+    "key_element_embeddings",
+    "fact_embeddings",
 )
 
-_INDEXES = len(_STATEMENTS) + len(_VECTOR_STATEMENTS)
 
-
-async def prepare(connection: Connection, dimension: int) -> None:
-    """Create missing indexes. Raises SchemaError, and EmbeddingMismatchError by the dimension."""
+async def prepare(connection: Connection) -> None:
+    """Create missing indexes, and vector indexes anew if failed or older. Raises SchemaError."""
     number = await check(connection)
-    await check_dimension(connection, dimension)
     indexes = await connection.read("schema/indexes")
-    if number is None or sum(index["state"] == "ONLINE" for index in indexes) < _INDEXES:
-        await _create(connection, dimension)
-        await check_dimension(connection, dimension)
+    if unusable := [one for one in indexes if _is_unusable(one)]:
+        await connection.run("schema/drop_embeddings")
+        await connection.run("schema/drop_fact_embeddings")
+    online = sum(index["state"] == "ONLINE" for index in indexes) - len(unusable)
+    if number is None or online < len(_STATEMENTS):
+        for name in _STATEMENTS:
+            await connection.run(f"schema/{name}")
+        await connection.run("schema/await_indexes", seconds=120)
+        await connection.write("schema/set_number", number=NUMBER)
+
+
+def _is_unusable(index: Row) -> bool:
+    """Whether a vector index failed, or has vectors of one length only, as in older versions."""
+    is_bound = "vector.dimensions" in index["options"].get("indexConfig", {})
+    return index["type"] == "VECTOR" and (is_bound or index["state"] == "FAILED")
 
 
 async def check(connection: Connection) -> int | None:
@@ -50,38 +59,3 @@ async def check(connection: Connection) -> int | None:
             "server GRAPHREADER_HOME)."
         )
     return number
-
-
-async def rebuild(connection: Connection, dimension: int) -> None:
-    """Recreate the vector indexes with another dimension; they find no vector of the former one."""
-    await connection.run("schema/drop_embeddings")
-    await connection.run("schema/drop_fact_embeddings")
-    await _create(connection, dimension)
-
-
-async def _create(connection: Connection, dimension: int) -> None:
-    for name in _STATEMENTS:
-        await connection.run(f"schema/{name}")
-    for name in _VECTOR_STATEMENTS:
-        await connection.run(f"schema/{name}", dimension=dimension)
-    await connection.run("schema/await_indexes", seconds=120)
-    await connection.write("schema/set_number", number=NUMBER)
-
-
-async def dimension(connection: Connection) -> int | None:
-    """Return the dimension of the vector index, None where there is no index."""
-    for index in await connection.read("schema/indexes"):
-        if index["name"] == VECTOR_INDEX:
-            return int(index["options"]["indexConfig"]["vector.dimensions"])
-    return None
-
-
-async def check_dimension(connection: Connection, configured: int) -> None:
-    """Raise EmbeddingMismatchError where the vector index has another dimension."""
-    real = await dimension(connection)
-    if real not in (None, configured):
-        raise EmbeddingMismatchError(
-            f"The vector index of this database has {real} dimensions, the configured embedding "
-            f"gives {configured}: run `graphreader reindex --corpus NAME` to embed all corpora "
-            "anew (no text is read again), or set GRAPHREADER_EMBEDDINGS back to the one before."
-        )

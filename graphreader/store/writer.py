@@ -208,7 +208,7 @@ class GraphWriter:
     async def change_embedding(self, embedding: str, dimension: int, *, with_facts: bool) -> None:
         """Delete another embedding's vectors and record this one, perhaps `with_facts`."""
         rows = await self.connection.read("read/corpus", corpus=self.corpus)
-        if rows and rows[0]["embedding"] == embedding:
+        if rows and (rows[0]["embedding"], rows[0]["dimension"]) == (embedding, dimension):
             return
         for name in ("write/forget_embeddings", "write/forget_fact_embeddings"):
             await self.connection.run(name, corpus=self.corpus)

@@ -20,7 +20,7 @@ async def connection(
     """A prepared database, of the default version unless the test names one."""
     version = getattr(request, "param", servers.VERSIONS[0])
     connection = await open_connection(neo4j_pool.settings(version))
-    await schema.prepare(connection, DIMENSION)
+    await schema.prepare(connection)
     yield connection
     await connection.aclose()
 

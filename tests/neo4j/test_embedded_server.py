@@ -29,7 +29,6 @@ from neo4j import GraphDatabase
 
 from graphreader.errors import (
     DecisionError,
-    EmbeddingMismatchError,
     GraphReaderError,
     Neo4jUnavailableError,
     SchemaError,
@@ -37,7 +36,7 @@ from graphreader.errors import (
     UnknownCorpusError,
 )
 from graphreader.graph_reader import GraphReader
-from graphreader.ingestion.embedding import reindex
+from graphreader.ingestion.embedding import embed, reindex
 from graphreader.ingestion.extraction import Extraction, ExtractionTask
 from graphreader.ingestion.report import IngestReport
 from graphreader.settings import Settings
@@ -327,7 +326,7 @@ async def test_start_after_an_interrupted_one_with_5_26(long_term: Settings) -> 
 async def own_connection(request: pytest.FixtureRequest) -> AsyncIterator[Connection]:
     """A prepared database of a server that no other file of tests uses."""
     connection = await open_connection(request.getfixturevalue(request.param))
-    await schema.prepare(connection, 256)
+    await schema.prepare(connection)
     yield connection
     await connection.aclose()
 
@@ -345,50 +344,59 @@ async def test_schema(own_connection: Connection) -> None:
         async with own_connection._driver.session() as session:
             await (await session.run("DROP INDEX graphreader_key_element_stale")).consume()
         others = [await Connection.open(own_connection.address) for _ in range(5)]
-        await asyncio.gather(*(schema.prepare(one, 256) for one in others))
+        await asyncio.gather(*(schema.prepare(one) for one in others))
         for one in others:
             await one.aclose()
     await own_connection.write("schema/set_number", number=999)
     with pytest.raises(SchemaError, match=r"schema 999.*NEO4J_DATABASE"):
-        await schema.prepare(own_connection, 256)
+        await schema.prepare(own_connection)
     await own_connection.write("schema/set_number", number=schema.NUMBER)
 
     assert await states(own_connection) == {"ONLINE"}
 
 
-# Another dimension of the embedding is noticed by the index's real options. A reindex makes the
-# index anew and embeds every corpus, which is then found; one that was cut off is finished by the
-# next one. A corpus that there is not is refused before anything is touched. Another embedding of
-# the same dimension embeds its own corpus alone, and where nothing changed, nothing is embedded.
-async def test_another_dimension(own_connection: Connection) -> None:
-    with pytest.raises(EmbeddingMismatchError, match=r"256 dimensions.*gives 64"):
-        await schema.prepare(own_connection, 64)
+# Corpora with vectors of different lengths live in one database, and each is searched by its own; a
+# search in a corpus whose vectors were all deleted gives nothing. A reindex that was cut off is
+# finished by the next one, changes its own corpus alone, and does nothing where nothing changed. An
+# index that an earlier version bound to one length is made anew.
+async def test_vectors_of_different_lengths(own_connection: Connection) -> None:
+    await own_connection.run("schema/drop_embeddings")
+    async with own_connection._driver.session() as session:
+        await (await session.run(BOUND_INDEX)).consume()
+    await schema.prepare(own_connection)
+    for corpus, length in (("one", 256), ("two", 64)):
+        embedder, writer = Lengths("old", length), GraphWriter(own_connection, corpus)
+        await writer.begin_corpus(decider="t", prompts="1", embedding="old", dimension=length)
+        await write(writer, "title", [("x", {"Canada is cold.": ["Canada", "cold"]})])
+        await embed(writer, embedder, await writer.unembedded())
+    explorers = [GraphExplorer(own_connection, corpus) for corpus in ("one", "two")]
+    nearest = [
+        await by_vector(explorer, [4.0] + [1.0] * (length - 1), 1)
+        for explorer, length in zip(explorers, (256, 64), strict=True)
+    ]
     with pytest.raises(UnknownCorpusError):
         await reindex(own_connection, Lengths("new", 64), "no such corpus")
-    before = await schema.dimension(own_connection)
-    for corpus in ("one", "two"):
-        writer = GraphWriter(own_connection, corpus)
-        await writer.begin_corpus(decider="t", prompts="1", embedding="old", dimension=256)
-        await write(writer, "title", [("x", {"Canada is cold.": ["Canada", "cold"]})])
-    embedder = Lengths("new", 64)
-    embedder.fails_after = 1
-    with pytest.raises(DecisionError):
-        await reindex(own_connection, embedder, "one")
-    embedder.fails_after = 99
-    finished = await reindex(own_connection, embedder, "one")
-    nearest = await by_vector(GraphExplorer(own_connection, "two"), [4.0] + [1.0] * 63, 1)
     newer = Lengths("newer", 64)
-    alone = await reindex(own_connection, newer, "one")
-    await reindex(own_connection, newer, "one")
+    newer.fails_after = 0
+    with pytest.raises(DecisionError):
+        await reindex(own_connection, newer, "one")
+    emptied = [await by_vector(explorers[0], [4.0] + [1.0] * (n - 1), 1) for n in (256, 64)]
+    newer.fails_after = 99
+    made = [await reindex(own_connection, newer, "one") for _ in range(2)]
     records = [await Catalog(own_connection).corpus(name) for name in ("one", "two")]
 
-    assert before == 256
-    assert finished == ["one", "two"]
-    assert await schema.dimension(own_connection) == 64
-    assert alone == ["one"]
+    assert [node.name for found in nearest for node in found] == ["cold", "cold"]
+    assert emptied == [[], []]
+    assert made == [3, 0]
     assert sorted(newer.embedded) == ["canada", "cold", "title: Canada is cold."]
-    assert [(one.embedding, one.dimension) for one in records] == [("newer", 64), ("new", 64)]
-    assert [node.name for node in nearest] == ["cold"]
+    assert [(one.embedding, one.dimension) for one in records] == [("newer", 64), ("old", 64)]
+    assert [one.name for one in await by_vector(explorers[1], [4.0] + [1.0] * 63, 1)] == ["cold"]
+
+
+BOUND_INDEX = (
+    "CREATE VECTOR INDEX graphreader_key_element_embeddings FOR (n:KeyElement) ON n.embedding "
+    "OPTIONS {indexConfig: {`vector.dimensions`: 7, `vector.similarity_function`: 'cosine'}}"
+)
 
 
 # A server that is frozen does not hold up a command for long, and can be stopped: it is gone then,

@@ -52,7 +52,7 @@ def star(facts: int) -> Parts:
 async def write(given: Settings, corpus: str, facts: int) -> None:
     """The star, and another document into which the bridge leads."""
     connection, embedder = await open_connection(given), OfflineEmbedder()
-    await schema.prepare(connection, embedder.dimension)
+    await schema.prepare(connection)
     writer = GraphWriter(connection, corpus)
     await writer.begin_corpus(
         decider="fake:model", prompts="1", embedding=embedder.name, dimension=embedder.dimension
