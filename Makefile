@@ -6,7 +6,7 @@ INSTALL = UV_SYSTEM_CERTS=1 \
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) 2>/dev/null \
 	|| $(BIN)/python -m pip install --quiet --require-hashes -r $(1)
 
-.PHONY: demo studio test check format lock pictures notebooks clean
+.PHONY: demo studio test check format docs lock pictures notebooks clean
 
 demo: .venv/run.stamp
 	@$(BIN)/python examples/demo.py
@@ -28,6 +28,11 @@ check: .venv/test.stamp
 format: .venv/test.stamp
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The pages of docs/ with a reference of the Python interface, as a site in build/docs.
+docs: .venv/test.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "build/docs/index.html"
 
 .venv/install.stamp: requirements/install.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \

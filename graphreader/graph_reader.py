@@ -30,7 +30,13 @@ from graphreader.ingestion.embedding import reindex
 from graphreader.ingestion.extraction import key_elements
 from graphreader.ingestion.loading.sources import Thing, sources_of
 from graphreader.ingestion.pipeline import Pipeline
-from graphreader.ingestion.report import IngestReport, NormalizationReport, Progress, no_progress
+from graphreader.ingestion.report import (
+    IngestReport,
+    NormalizationReport,
+    NothingReadError,
+    Progress,
+    no_progress,
+)
 from graphreader.ingestion.transfer import Export, TransferReport, export_corpus, import_corpus
 from graphreader.integrations.langchain import TOOL_DESCRIPTION, TOOL_NAME, as_tool
 from graphreader.integrations.langgraph import ExecutionContext, agent_graph
@@ -282,10 +288,14 @@ class GraphReader:
         `include` and `exclude` are patterns of paths in folders; "-" is standard input,
         named `id`. Of a changed text only the changed region is read. Key elements are
         merged at the end, unless `normalize` is false; the report lists what cannot be
-        read.
+        read. Raises NothingReadError if that is everything, and DecisionErrors of the model, after
+        which the same call goes on.
         """
         sources = await asyncio.to_thread(sources_of, things, include, exclude, id=id)
-        return await self._ingest(lambda one: one.run(sources), progress, normalize)
+        report = await self._ingest(lambda one: one.run(sources), progress, normalize)
+        if report.documents and all(one.status == "refused" for one in report.documents):
+            raise NothingReadError(report)
+        return report
 
     async def aretry_failed(self, *, progress: Progress = no_progress) -> IngestReport:
         """Extract the facts of the chunks that have none, and of no others."""

@@ -139,7 +139,7 @@ async def _find_kept_run(
     if request.resume:
         record = await resources.required_run_store().get(request.run or "")
         summary = record.summary
-        known = replace(request, corpus=summary.corpus, question=summary.question, run=summary.id)
+        known = replace(request, corpus=summary.corpus, question=summary.question, run=summary.run)
         return known, record
     if request.run is not None:
         check_run_id(request.run)
@@ -163,7 +163,7 @@ async def _find_kept_run(
 async def _following(resources: Resources, request: RunRequest, follow: str) -> RunRequest:
     """The request with the exchange that it follows up. Raises UnknownRunError, UsageError."""
     record = await resources.required_run_store().get(follow)
-    id, corpus = record.summary.id, record.summary.corpus
+    id, corpus = record.summary.run, record.summary.corpus
     if corpus != request.corpus:
         raise UsageError(
             f"The run {id} is about the corpus {corpus!r}, not {request.corpus!r}: ask that one."
@@ -317,7 +317,7 @@ class _Run:
         """Begin a new run before a step of a kept one, which stays as it is."""
         if self.thread.saver is None:
             raise UsageError("The steps of runs are not kept: no run can begin before one of them.")
-        kept = CheckpointThread(record.summary.id, self.thread.saver)
+        kept = CheckpointThread(record.summary.run, self.thread.saver)
         agent = self.agent
         await kept.fork(agent, step, self.thread)
         copied = await self.thread.snapshot(agent)
@@ -417,7 +417,7 @@ async def show_run(resources: Resources, run: str) -> KeptRun:
     steps: Mapping[int, str] = {}
     if saver:
         agent = compile_agent(_mode_of(record.options), None, saver)
-        thread = CheckpointThread(record.summary.id, saver)
+        thread = CheckpointThread(record.summary.run, saver)
         steps = await thread.fork_points(agent)
         snapshot = await thread.snapshot(agent)
         events = replay(snapshot) if snapshot else ()
@@ -441,11 +441,11 @@ async def delete_runs(
         chosen = [(await resources.required_run_store().get(run)).summary for run in runs]
         for run in chosen:
             if run.status == "running":
-                raise UsageError(f"The run {run.id} is under way: wait until it has ended.")
+                raise UsageError(f"The run {run.run} is under way: wait until it has ended.")
     else:
         summaries = await store.summaries() if store else []
         chosen = [one for one in summaries if one.status != "running"]
-    ids = {one.id for one in chosen if before is None or one.updated < before}
+    ids = {one.run for one in chosen if before is None or one.updated < before}
     if ids and store:
         await _delete_runs(store, await resources.saver(), ids)
     return len(ids)

@@ -133,7 +133,7 @@ def stream_in_loop(
 def blocking(
     method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[S, P], T]:
-    """Make the synchronous twin of an asynchronous method."""
+    """Make the synchronous twin of an asynchronous method, with the same docstring."""
 
     @wraps(method)
     def waiting(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -159,7 +159,6 @@ def _named_as_twin(twin: Callable[P, T], method: Callable[..., Any]) -> Callable
     name = method.__name__
     twin.__name__ = name.removeprefix("a")
     twin.__qualname__ = method.__qualname__.replace(name, twin.__name__)
-    twin.__doc__ = f"Do the same as `{name}`, and wait for it."
     return twin
 
 

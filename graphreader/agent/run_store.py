@@ -61,9 +61,9 @@ _ACTIVE_HOLDERS: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One kept run; times in seconds of the epoch, `follow` the id of the run it follows up."""
+    """One kept run, `run` its id; times are seconds of the epoch, `follow` is the run before it."""
 
-    id: str
+    run: str
     corpus: str
     question: str
     status: Status
@@ -120,14 +120,14 @@ class RunStore:
         UPDATE runs SET status = 'running', holder = ?, updated = ?, error = NULL, reading = NULL
         WHERE id = ? AND holder = ?
         """
-        row = (holder, time.time(), run.id, record.holder)
+        row = (holder, time.time(), run.run, record.holder)
         if run.status == "running" or not await self._write(statement, row):
             raise UsageError(
-                f"The run {run.id} is under way already"
+                f"The run {run.run} is under way already"
                 + (f" in process {run.process}" if run.process else "")
                 + ": wait until it has ended, or end it."
             )
-        self._hold(run.id, holder)
+        self._hold(run.run, holder)
 
     async def end(
         self, id: str, status: Status, reading: Reading | None = None, error: str | None = None
@@ -147,7 +147,7 @@ class RunStore:
     async def find(self, id: str) -> RunRecord | None:
         """The run with exactly that id."""
         records = await self._begins_with(id)
-        return records[0] if records and records[0].summary.id == id else None
+        return records[0] if records and records[0].summary.run == id else None
 
     async def get(self, prefix: str) -> RunRecord:
         """The run whose id is, or alone begins with, `prefix`. Raises UnknownRunError."""
@@ -156,7 +156,7 @@ class RunStore:
             raise UnknownRunError(
                 f"No run {prefix!r} is kept: `graphreader runs list` shows those that are."
             )
-        if len(records) > 1 and records[0].summary.id != prefix:
+        if len(records) > 1 and records[0].summary.run != prefix:
             raise UnknownRunError(f"Several runs begin with {prefix!r}: name more of the id.")
         return records[0]
 

@@ -246,7 +246,7 @@ def _append(file: IO[bytes], line: Mapping[str, Any]) -> None:
 def _delete_runs(reader: "GraphReader", runs: Sequence[str]) -> None:
     """Delete the runs of an earlier file, so that a new file gets new answers."""
     with suppress(RunsError):
-        kept = {run.id for run in reader.runs(reader.corpus) if run.status != "running"}
+        kept = {run.run for run in reader.runs(reader.corpus) if run.status != "running"}
         if old := kept.intersection(runs):
             reader.delete_runs(*old)
 

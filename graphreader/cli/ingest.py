@@ -94,6 +94,8 @@ def ingest(
     if dry_run:
         return _print_estimate(paths, sources, corpus, json, skip_known=True)
     with open_reader(corpus, max_calls=max_calls, max_tokens=max_tokens) as reader:
+        from graphreader.ingestion.report import NothingReadError
+
         try:
             with IngestProgress() as progress:
                 if retry_failed:
@@ -102,6 +104,8 @@ def ingest(
                     report = reader.ingest(
                         *paths, **sources, normalize=normalize, progress=progress
                     )
+        except NothingReadError as error:
+            report = error.report
         except Interrupted as error:
             error.add_note("The chunks read so far are kept: the same command continues.")
             raise

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 LIST_EXAMPLES = (
     "graphreader runs list --corpus library",
-    "graphreader runs list --json | jq -r '.runs[] | select(.status == \"failed\") | .id'",
+    "graphreader runs list --json | jq -r '.runs[] | select(.status == \"failed\") | .run'",
 )
 SHOW_EXAMPLES = (
     "graphreader runs show 4f2a --json | jq .reading.claims",
@@ -88,7 +88,7 @@ async def _read_runs(corpus: str | None) -> "list[RunSummary]":
 def _print_runs(runs: "Sequence[RunSummary]") -> None:
     rows = []
     for run in runs:
-        cells = (run.id, local_time(run.began), styled_status(run.status))
+        cells = (run.run, local_time(run.began), styled_status(run.status))
         rows.append((*cells, run.corpus, run.question[:_QUESTION_WIDTH]))
     print_table(rows, "Run", "Began", "Status", "Corpus", "Question")
 

@@ -263,7 +263,7 @@ def print_run(out: Console, kept: KeptRun) -> None:
     run = kept.summary
     details = literal_line(f" of corpus {run.corpus}, {local_time(run.began)}, ")
     status = styled_status(run.status)
-    out.print(Text.assemble("Run ", literal_line(run.id, "bold"), details, status))
+    out.print(Text.assemble("Run ", literal_line(run.run, "bold"), details, status))
     if run.follow:
         out.print(Text.assemble("It follows up run ", literal_line(run.follow, "bold")))
     out.print(Padding(literal(run.question, "bold"), (0, 0, 1, 2)))
@@ -284,7 +284,7 @@ def print_run(out: Console, kept: KeptRun) -> None:
         out.print(literal(run.error, "red"))
     if kept.steps:
         steps = ", ".join(f"{number} {name}" for number, name in kept.steps.items())
-        out.print(literal_line(f"Steps, for `runs resume {run.id} --from N`: {steps}", "dim"))
+        out.print(literal_line(f"Steps, for `runs resume {run.run} --from N`: {steps}", "dim"))
 
 
 def _print_kept_path(out: Console, events: Sequence[_PathEvent]) -> None:

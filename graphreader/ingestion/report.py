@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from graphreader.documents import Skipped
+from graphreader.errors import DocumentError
 from graphreader.ingestion.normalization.merging import Merge
 from graphreader.usage import Usage
 
@@ -87,6 +88,14 @@ class NormalizationReport:
             "parted": sorted(self.parted),
             "moved": self.moved,
         }
+
+
+class NothingReadError(DocumentError):
+    """No source could be read; `report` has the reason of each."""
+
+    def __init__(self, report: "IngestReport") -> None:
+        super().__init__(" ".join(one.error or "" for one in report.documents))
+        self.report = report
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def test_chain(reader: GraphReader, decider: ScriptedDecider) -> None:
     assert f"Earlier question: {QUESTION}" in plans[2]
     assert plans[3] == plans[2]
     assert first.question == QUESTION
-    runs = {one.id: one.follow for one in reader.runs()}
+    runs = {one.run: one.follow for one in reader.runs()}
     assert runs == {
         first.run: None,
         second.run: first.run,

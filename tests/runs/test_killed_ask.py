@@ -116,7 +116,7 @@ def test_killed(asking: Asking, undisturbed: dict[str, Any], step: str) -> None:
     asking.over.set()
     before = asking.prompts()
     run = asyncio.run(asking.run(step))
-    resumed = printed(asking.start("runs", "resume", run.id, home=step))
+    resumed = printed(asking.start("runs", "resume", run.run, home=step))
     twice = before & asking.prompts()
 
     assert killed

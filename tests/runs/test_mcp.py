@@ -163,7 +163,7 @@ async def test_ask(neo4j: Settings, reader: GraphReader) -> None:
         assert answer
         followed = await call(client, "ask", question="When?", follow=answer["run"])
 
-    runs = {run.id: run.follow for run in reader.runs()}
+    runs = {one.run: one.follow for one in reader.runs()}
     assert runs[followed["run"]] == answer["run"]
     assert (answer["answered"], answer["confidence"], answer["explanation"]) == (True, "stated", "")
     assert "Henry Pellatt" in answer["answer"]

@@ -257,7 +257,7 @@ def test_failed_path(settings: Settings, ring: str, whole: Whole, at: type[Any])
             with pytest.raises(RuntimeError):
                 broken_off(reader, at)
             (kept,) = reader.runs()
-            run = kept.id
+            run = kept.run
     reader, second = asking(settings, ring)
     with reader:
         reading = reader.resume(run)
@@ -347,7 +347,7 @@ def test_batch(settings: Settings, ring: str) -> None:
         with pytest.raises(UsageError, match="empty"):
             reader.batch(questions)
         places = {place for place, _ in reader.batch_as_completed(questions, runs=["a", "b", "c"])}
-        runs = {run.id for run in reader.runs()}
+        runs = {one.run for one in reader.runs()}
 
     assert [getattr(one, "question", None) for one in outcomes] == [
         questions[0],

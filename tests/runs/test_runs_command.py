@@ -48,7 +48,7 @@ def test_from_list_to_delete(terminal: Terminal, own: Settings, ring: str) -> No
     details = terminal.run("runs", "show", "broken", "--json").json
     deleted = terminal.run("runs", "delete", "broken")
 
-    assert [(one["id"], one["status"]) for one in listed] == [("broken", "interrupted")]
+    assert [(one["run"], one["status"]) for one in listed] == [("broken", "interrupted")]
     assert "interrupted" in shown.out
     assert "Path 1, from" in shown.out
     assert resumed["run"] == "broken"
@@ -68,7 +68,7 @@ def test_from_a_step(terminal: Terminal, ring: str) -> None:
     listed = terminal.run("runs", "list", "--json").json["runs"]
 
     assert second["answer"] == first["answer"]
-    assert {one["id"] for one in listed} == {first["run"], second["run"]}
+    assert {one["run"] for one in listed} == {first["run"], second["run"]}
     assert wrong.code == 2
     assert "has no step 9" in wrong.err
     assert terminal.run("runs", "delete", "--all", "--json").out == '{"deleted": 2}\n'

@@ -65,7 +65,7 @@ def test_in_an_agent(reader: GraphReader) -> None:
     assert message.status == "success"
     assert isinstance(message.artifact, Reading)
     assert message.artifact.question == QUESTION
-    assert message.artifact.run == reader.runs()[0].id
+    assert message.artifact.run == reader.runs()[0].run
 
 
 # The same awaited, with the steps of the agent kept: they know nothing of those of the run. A saver

@@ -127,7 +127,7 @@ async def test_prefixes_of_ids(store: RunStore) -> None:
     await begin(store, "abc", "abcd", "a%", "b_1")
 
     for prefix, id in (("abc", "abc"), ("b", "b_1"), ("a%", "a%")):
-        assert (await store.get(prefix)).summary.id == id
+        assert (await store.get(prefix)).summary.run == id
     assert await store.find("ab") is None
     with pytest.raises(UnknownRunError, match="Several"):
         await store.get("ab")
@@ -141,8 +141,8 @@ async def test_listed(store: RunStore) -> None:
     for id, corpus in (("1", "c"), ("2", "d"), ("3", "c")):
         await store.begin(id, corpus, "Who?", OPTIONS)
 
-    assert [run.id for run in await store.summaries()] == ["3", "2", "1"]
-    assert [run.id for run in await store.summaries("c")] == ["3", "1"]
+    assert [run.run for run in await store.summaries()] == ["3", "2", "1"]
+    assert [run.run for run in await store.summaries("c")] == ["3", "1"]
 
 
 # Of the finished runs the newest stay, and of those that broke off as many; none under way goes.

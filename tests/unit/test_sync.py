@@ -81,7 +81,7 @@ def test_twins() -> None:
     asyncio.run(leave())
     assert counter.ended == ["ended"] * 4
     assert (Counter.add.__name__, Counter.count.__name__) == ("add", "count")
-    assert Counter.add.__doc__ == "Do the same as `aadd`, and wait for it."
+    assert Counter.add.__doc__ == Counter.aadd.__doc__
 
 
 # Inside of the loop a synchronous method, whose wait would never end, is refused.
