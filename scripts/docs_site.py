@@ -1,4 +1,4 @@
-"""A hook of `mkdocs.yml`: links to files outside of docs/, which a site does not have, become text."""
+"""A hook of `mkdocs.yml`: links out of docs/, to files that a site does not have, become text."""
 
 import re
 from typing import Any

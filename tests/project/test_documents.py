@@ -53,6 +53,20 @@ def test_commands_are_accepted() -> None:
             assert arguments[0] in targets
 
 
+# The pages become a site with a reference of every public name; its links lead to pages and places
+# that there are, and it loads nothing from elsewhere.
+def test_site(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path)]
+    outcome = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert outcome.returncode == 0, outcome.stderr
+    reference = (tmp_path / "reference.html").read_text()
+    for name in graphreader.__all__:
+        assert re.search(rf'href="#graphreader\.(?:[a-z_.]+\.)?{name}"', reference), name
+    for page in tmp_path.glob("*.html"):
+        loaded = re.findall(r"<(?:script|img|iframe)[^>]* src=\"?(https?:)", page.read_text())
+        assert not loaded + re.findall(r"<link[^>]* href=\"?(https?:)", page.read_text())
+
+
 # The README and the architecture page can each be read in one go.
 @pytest.mark.parametrize(("name", "most"), [("README.md", 170), ("docs/architecture.md", 250)])
 def test_pages_are_short(name: str, most: int) -> None:

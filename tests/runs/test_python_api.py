@@ -14,6 +14,7 @@ from graphreader.agent.events import FunctionChosen, QuestionAnswered, RunBegan
 from graphreader.agent.tasks import FactsTask
 from graphreader.errors import UsageError
 from graphreader.graph_reader import GraphReader
+from graphreader.ingestion.report import NothingReadError
 from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from tests.runs import world
@@ -55,6 +56,17 @@ def test_inside_a_running_loop(reader: GraphReader, texts: Path) -> None:
         )
 
     assert asyncio.run(cell()) == asyncio.run(cell()) == ("unchanged", 5, [RunBegan], 1)
+
+
+# Nothing readable is an error with the reasons; where something is readable, the report has them.
+def test_nothing_readable(reader: GraphReader, texts: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text(" ")
+    with pytest.raises(NothingReadError, match=r"empty\.txt") as caught:
+        reader.ingest(tmp_path / "empty.txt")
+
+    assert [one.status for one in caught.value.report.documents] == ["refused"]
+    both = reader.ingest(texts, tmp_path / "empty.txt")
+    assert sorted(one.status for one in both.documents) == ["refused", "unchanged"]
 
 
 # The asynchronous methods work in one loop after the other; two threads may use one reader.
