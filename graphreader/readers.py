@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from pathlib import Path
 
 from graphreader import sync
 from graphreader.baselines.answering import FullText, Golden
 from graphreader.baselines.chunk_reading import ChunkReader
-from graphreader.baselines.read_agent.gists import GistBuilder, preset_for
+from graphreader.baselines.read_agent.gists import GistBuilder, Pagination, preset_for
 from graphreader.baselines.read_agent.reader import (
     MOST_PAGES,
     TASK_AWARE,
@@ -37,10 +38,10 @@ from graphreader.tokens import count
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The documents that a reader reads, their length if fixed, and golden's facts."""
+    """The documents that a reader reads, the size of ReadAgent's pages, and golden's facts."""
 
     documents: Sequence[Document]
-    tokens: int | None = None
+    pages: Pagination = field(default_factory=Pagination)
     golden: tuple[Sequence[str], Sequence[Document]] = ((), ())
 
 
@@ -62,14 +63,19 @@ class ReaderSpec:
         """The ranking that the name asks for; by embeddings if it names none."""
         if self.match.groupdict().get("by") == "bm25":
             return BM25(passages)
-        return EmbeddingRanking(passages, self.models.embedder())
+        return EmbeddingRanking(passages, self.models.embedder(), self.vectors)
+
+    @property
+    def vectors(self) -> Path:
+        """The folder of kept vectors."""
+        return self.models.settings.home / "vectors"
 
     def gist_builder(self) -> GistBuilder:
         """The builder of ReadAgent's pages and gists."""
         return GistBuilder(
             self.material.documents,
             self.models.builder(self.model.window),
-            preset_for(self.material.tokens),
+            Pagination.of(self.models.settings.page_words) or self.material.pages,
             self.models.settings.home / "gists",
         )
 
@@ -126,7 +132,7 @@ def ask(name: str, context: ExecutionContext, question: str) -> Reading:
         documents = await catalog.texts(context.corpus)
         if not documents:
             raise UsageError(empty_corpus_message(context.corpus))
-        material = Material(documents, sum(count(one.text) for one in documents))
+        material = Material(documents, preset_for(sum(count(one.text) for one in documents)))
         reader = make(name, material, context.resources.models)
         return replace(await reader.aask(question), corpus=context.corpus)
 
@@ -165,7 +171,7 @@ def _chunk_reader(spec: ReaderSpec) -> Reader:
 
 def _search_agent(spec: ReaderSpec) -> Reader:
     model = replace(spec.model, budget=spec.models.budget_of_steps)
-    return SearchAgent(spec.material.documents, model, spec.models.embedder())
+    return SearchAgent(spec.material.documents, model, spec.models.embedder(), spec.vectors)
 
 
 def _read_agent(spec: ReaderSpec) -> Reader:
@@ -184,9 +190,10 @@ def _gist_mem(spec: ReaderSpec) -> Reader:
 
 
 def _page_ranker(spec: ReaderSpec) -> Reader:
-    kind = PagesRetrieval if spec.name.startswith("rag-pages") else GistMemRetrieval
-    k = int(spec.match["k"])
-    return kind(spec.name, spec.gist_builder(), spec.model, spec.ranking, k)
+    parts = spec.name, spec.gist_builder(), spec.model, spec.ranking, int(spec.match["k"])
+    if spec.name.startswith("gistmem"):
+        return GistMemRetrieval(*parts)
+    return PagesRetrieval(*parts, by_gists=spec.match["unit"] == "gists")
 
 
 _BY, _K = r"(?P<by>bm25|embedding)", r"(?P<k>[1-9]\d?)"
@@ -210,8 +217,8 @@ KINDS: tuple[ReaderKind, ...] = (
         needs_embeddings=True,
     ),
     ReaderKind(
-        rf"rag-pages-{_BY}-{_K}",
-        ("rag-pages-bm25-3", "rag-pages-embedding-3"),
+        rf"rag-(?P<unit>pages|gists)-{_BY}-{_K}",
+        ("rag-pages-bm25-3", "rag-pages-embedding-3", "rag-gists-embedding-3"),
         _page_ranker,
         uses_long_window=True,
     ),

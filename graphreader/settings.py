@@ -218,6 +218,11 @@ class Settings(BaseSettings):
         ge=1024,
         description="most input tokens of one prompt of full text and ReadAgent (paper, table 2)",
     )
+    page_words: str | None = Field(
+        None,
+        description="fewest and most words of ReadAgent's pages, such as `280-600`; by default "
+        "those of the papers for the length",
+    )
     mode: Mode = Field(
         "adaptive",
         description="`adaptive`: searches and at most 8 calls; `paper`: 5 paths of 10 calls",
@@ -237,6 +242,14 @@ class Settings(BaseSettings):
             known = ", ".join(STAGES)
             raise ValueError(f"the stages are {known} (with commas between them), or none")
         return ",".join(stage for stage in STAGES if stage in wanted) or "none"
+
+    @field_validator("page_words")
+    @classmethod
+    def _check_page_words(cls, value: str | None) -> str | None:
+        sizes = [int(one) for one in (value or "1-1").split("-") if one.strip().isdecimal()]
+        if len(sizes) != 2 or not 1 <= sizes[0] <= sizes[1]:
+            raise ValueError("give the fewest and the most words, such as 280-600")
+        return value
 
     @model_validator(mode="after")
     def _require_password_with_uri(self) -> Self:

@@ -1,11 +1,16 @@
 """Retrieval-augmented generation: answer from the best passages of a ranking (appendix D)."""
 
 import asyncio
+import json
 import logging
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache, cached_property
+from hashlib import sha256
 from importlib import import_module
+from itertools import accumulate
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +24,7 @@ from graphreader.baselines.answering import (
     excerpts_of,
 )
 from graphreader.baselines.session import BaselineReader, QuestionSession, ReaderModel, TextPassage
+from graphreader.files import atomic_write
 from graphreader.llm.protocols import Embedder
 from graphreader.reading import Reading
 from graphreader.text.words import HAN_RUN, fold, han_pairs, term_of, words_of
@@ -28,6 +34,7 @@ LONGEST_EMBEDDED = 8_000  # characters that an embedder takes at once
 TOP_1_TOKENS = 3_800
 """A chunk where only one is shown. Appendix D prints 38k, which its window of 4k cannot hold."""
 TOP_K_TOKENS = 1_000  # A chunk where several are shown
+_MOST_BYTES = 500_000_000  # of all kept vectors
 _QUESTION_TOKENS = 200  # for the question and its options
 _LABEL_TOKENS = 60  # for the label of a passage
 
@@ -70,9 +77,11 @@ class BM25:
 class EmbeddingRanking:
     """Ranks by the cosine of embeddings."""
 
-    def __init__(self, passages: Sequence[TextPassage], embedder: Embedder) -> None:
+    def __init__(
+        self, passages: Sequence[TextPassage], embedder: Embedder, home: Path | None = None
+    ) -> None:
         self.passages = passages
-        self._index = VectorIndex([one.titled for one in passages], embedder)
+        self._index = VectorIndex([one.titled for one in passages], embedder, home)
 
     async def ranked(self, question: str) -> list[TextPassage]:
         """All passages, the likeliest first. Raises DecisionError where nothing is embedded."""
@@ -80,9 +89,14 @@ class EmbeddingRanking:
 
 
 class VectorIndex:
-    """The vectors of texts, embedded once, at the first query; long texts are the mean of parts."""
+    """The vectors of texts, embedded at the first query; long texts are the mean of their parts.
 
-    def __init__(self, texts: Sequence[str], embedder: Embedder) -> None:
+    With a folder `home` they are kept in it, a file for all of these texts, so that they are
+    embedded once for all questions. Of all files the latest are kept, up to 500 MB.
+    """
+
+    def __init__(self, texts: Sequence[str], embedder: Embedder, home: Path | None = None) -> None:
+        self._home = home
         self._parts = [
             [text[at : at + LONGEST_EMBEDDED] for at in range(0, len(text), LONGEST_EMBEDDED)]
             for text in texts
@@ -97,11 +111,43 @@ class VectorIndex:
             return np.zeros(0, np.float32)
         async with self._lock:
             if self._vectors is None:
+                self._vectors = await asyncio.to_thread(self._kept)
+            if self._vectors is None:
                 vectors = await self._unit_vectors([part for one in self._parts for part in one])
                 starts = np.cumsum([0, *(len(one) for one in self._parts[:-1])])
                 self._vectors = _normalize(np.add.reduceat(vectors, starts, axis=0))
+                await asyncio.to_thread(self._keep, self._vectors)
         similarities: Vectors = self._vectors @ (await self._unit_vectors([query]))[0]
         return similarities
+
+    @cached_property
+    def _file(self) -> Path | None:
+        """The file of these vectors, named by the texts and the embeddings."""
+        if self._home is None:
+            return None
+        content = json.dumps([self._embedder.name, self._embedder.dimension, self._parts])
+        return self._home / f"{sha256(content.encode()).hexdigest()[:32]}.npy"
+
+    def _kept(self) -> Vectors | None:
+        try:
+            vectors: Vectors | None = np.load(self._file) if self._file else None
+        except (OSError, ValueError):  # there is none, or it is damaged
+            return None
+        return vectors if vectors is None or len(vectors) == len(self._parts) else None
+
+    def _keep(self, vectors: Vectors) -> None:
+        """Write the file, and delete the oldest ones; a disk that refuses it costs nothing else."""
+        if self._file is None:
+            return
+        with suppress(OSError):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_write(self._file) as output:
+                np.save(output, vectors)
+            files = sorted(self._file.parent.glob("*.npy"), key=lambda one: -one.stat().st_mtime)
+            sizes = accumulate(one.stat().st_size for one in files)
+            for file, size in zip(files, sizes, strict=True):
+                if size > _MOST_BYTES:
+                    file.unlink(missing_ok=True)
 
     async def _unit_vectors(self, texts: Sequence[str]) -> Vectors:
         return _normalize(np.asarray(await self._embedder.embed(texts), dtype=np.float32))

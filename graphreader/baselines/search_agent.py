@@ -7,6 +7,7 @@ numbers and labels of chunks, and the agent's notes.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import ClassVar, Literal, Self, cast
 
 import numpy as np
@@ -186,7 +187,9 @@ class SearchStepTask(Task[SearchStep]):
 class ChunkIndex:
     """Searches chunks: indexes with a snippet each, the best first, at most five."""
 
-    def __init__(self, passages: Sequence[TextPassage], embedder: Embedder) -> None:
+    def __init__(
+        self, passages: Sequence[TextPassage], embedder: Embedder, home: Path | None = None
+    ) -> None:
         self.passages = passages
         self._texts = [one.titled.casefold() for one in passages]
         self._sentences = [
@@ -194,7 +197,7 @@ class ChunkIndex:
             for at, passage in enumerate(passages)
             for start, end in sentence_spans(passage.text)
         ]
-        self._vectors = VectorIndex([sentence for _, sentence in self._sentences], embedder)
+        self._vectors = VectorIndex([text for _, text in self._sentences], embedder, home)
 
     def by_keywords(self, words: Sequence[str]) -> list[tuple[int, str]]:
         """The chunks that contain the words, in upper or lower case."""
@@ -328,12 +331,13 @@ class SearchAgent(BaselineReader):
         documents: Sequence[Document],
         model: ReaderModel,
         embedder: Embedder,
+        home: Path | None = None,
         *,
         chunk_tokens: int = CHUNK_TOKENS,
         max_calls: int = MOST_CALLS,
     ) -> None:
         super().__init__("search-agent", model)
-        self._index = ChunkIndex(passages_of(documents, chunk_tokens), embedder)
+        self._index = ChunkIndex(passages_of(documents, chunk_tokens), embedder, home)
         self._max_calls = max_calls
 
     async def read(self, session: QuestionSession) -> Reading:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from graphreader.baselines.read_agent.gists import preset_for
+from graphreader.baselines.read_agent.gists import Pagination, preset_for
 from graphreader.baselines.read_agent.reader import MOST_PAGES, TASK_AWARE
 from graphreader.baselines.search_agent import MOST_CALLS
 from graphreader.estimate import Spending, estimate
@@ -30,7 +30,7 @@ _CHARACTERS_PER_TOKEN = {"zh": 1.5, "en": 4.5}
 _GIST = 0.3  # tokens of a gist per token of its page (ReadAgent paper: compression of 66 to 97 %)
 _TOP_CHUNK, _CHUNK = 3_800, 1_000  # tokens of the one chunk of rag-...-1, and of each of several
 
-_PAGE_READERS = ("read-agent", "gistmem", "rag-pages")
+_PAGE_READERS = ("read-agent", "gistmem", "rag-pages", "rag-gists")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,9 @@ class _BaselineCosts:
     def __init__(self, name: str, group: QuestionGroup, settings: Settings) -> None:
         self._name, self._settings, self._text = name, settings, group.own_tokens
         self._request = partial(_request, settings)
-        preset = preset_for(parse_length(group.length))
+        preset = Pagination.of(settings.page_words) or preset_for(
+            parse_length(group.length), group.records[0].subset
+        )
         words = self._text / _TOKENS_PER_WORD
         self._pages = max(1, math.ceil(words / preset.min_words))
         self._page = min(self._text, round(preset.max_words * _TOKENS_PER_WORD))
@@ -179,7 +181,7 @@ class _BaselineCosts:
             shown = text
         elif name.startswith("gistmem"):
             shown = round(_GIST * text) + k * self._page
-        elif name.startswith("rag-pages"):
+        elif name.startswith(("rag-pages", "rag-gists")):
             shown = k * self._page
         else:
             shown = min(text, _TOP_CHUNK if k == 1 else max(k, 1) * _CHUNK)

@@ -37,7 +37,8 @@ _RATER_TEMPERATURE = 0.1  # of the papers' raters (appendix B)
 _OFFLINE_CONCURRENCY = 2  # questions at a time when nothing but the graph is waited for
 
 _FIXED_SETTINGS = (
-    *("window", "long_window", "chunk_tokens", "mode", "initial_nodes", "calls"),
+    *("window", "long_window", "chunk_tokens", "page_words", "mode"),
+    *("initial_nodes", "calls"),
     *("max_calls", "max_tokens", "normalize", "temperature"),
 )
 """Settings that must not change within a folder, or its figures could not be compared."""

@@ -322,8 +322,16 @@ def questions(group: "DataFrame", name: str = "") -> int:
 
 
 _READER_ORDER = (
-    *("rag-bm25", "rag-embedding", "rag-pages-bm25", "rag-pages-embedding", "full-text"),
-    *("chunk-read", "gistmem", "read-agent-p", "read-agent-s", "search-agent", "graphreader"),
+    *("rag-bm25", "rag-embedding", "rag-pages-bm25", "rag-pages-embedding", "rag-gists"),
+    *(
+        "full-text",
+        "chunk-read",
+        "gistmem",
+        "read-agent-p",
+        "read-agent-s",
+        "search-agent",
+        "graphreader",
+    ),
     "golden",
 )
 
@@ -364,7 +372,7 @@ def grouped(frame: "DataFrame", *columns: str) -> list["DataFrame"]:
 
 def page_reader(reader: str) -> str:
     """The kind of a reader of pages, without the number of its pages; empty for other readers."""
-    match = re.match("read-agent|gistmem|rag-pages-bm25|rag-pages-embedding|full-text", reader)
+    match = re.match("read-agent|gistmem|rag-(?:pages|gists)-(?:bm25|embedding)|full-text", reader)
     return match[0] if match else ""
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from graphreader import readers
 from graphreader.baselines.answering import Excerpt, Golden, PassagesChoiceTask
-from graphreader.baselines.read_agent.reader import PagesRetrieval, ReadAgent
+from graphreader.baselines.read_agent.gists import preset_for
+from graphreader.baselines.read_agent.reader import PageReader
 from graphreader.documents import Document
 from graphreader.errors import DecisionError, ReplyError, UnknownCorpusError, WindowError
 from graphreader.evaluation.datasets.record import Record
@@ -240,18 +241,14 @@ class EvaluatedBaseline(EvaluatedReader):
         self, record: Record, documents: Sequence[Document]
     ) -> AsyncIterator[PreparedReader]:
         """The reader over the documents; its pages and gists, if it has any, are made here."""
-        material = Material(documents, parse_length(record.length))
+        material = Material(documents, preset_for(parse_length(record.length), record.subset))
         if self.name == Golden.name:
             material = replace(material, golden=_golden(record))
         reader = readers.make(self.name, material, self._models)
-        if not isinstance(reader, ReadAgent | PagesRetrieval):
+        if not isinstance(reader, PageReader):
             yield PreparedReader(reader)
             return
-        sizes = None
-        if isinstance(reader, ReadAgent) and not reader.task_aware:
-            sizes = (await reader.memory()).sizes()
-        else:
-            await reader.pages()
+        sizes = await reader.prepare()
         place = documents[0].corpus, self._models.settings.model_for("gist")
         built = {" ".join((phase, *place)): usage for phase, usage in reader.builder.built.items()}
         yield PreparedReader(reader, built, compression=sizes)

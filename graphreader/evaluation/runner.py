@@ -290,9 +290,10 @@ class EqualBudgetFile(LinesFile):
                 continue
             prepared = PreparedGroup.of(group)
             passages = passages_of(prepared.context.documents, arms[0].settings.chunk_tokens)
+            home = arms[0].settings.home / "vectors"
             rankings: dict[str, Ranking] = {
                 "bm25": BM25(passages),
-                "embedding": EmbeddingRanking(passages, self._embedder),
+                "embedding": EmbeddingRanking(passages, self._embedder, home),
             }
             for key, equal_key in missing:
                 record = prepared.records[key.id]

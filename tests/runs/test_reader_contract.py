@@ -39,7 +39,7 @@ D = TypeVar("D", bound=Decision)
 SMALL, LARGE = 4_096, 16_000
 BASELINES = [name for kind in readers.KINDS for name in kind.names] + ["rag-embedding-1"]
 # These read as little as they can.
-SPARING = re.compile(r"golden|search-agent|read-agent.*|gistmem.*|rag-pages.*")
+SPARING = re.compile(r"golden|search-agent|read-agent.*|gistmem.*|rag-pages.*|rag-gists.*")
 BUILDING = {"Extraction", "PausePoint", "Gist"}
 
 every_reader = pytest.mark.parametrize("name", ["graphreader", *BASELINES])

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from graphreader.baselines import retrieval
 from graphreader.baselines.answering import (
     FullText,
     Golden,
@@ -259,6 +261,33 @@ class Counting:
 
     async def aclose(self) -> None:
         pass
+
+
+# Vectors are kept: another ranking of the same passages, also in a later process, embeds the
+# question alone. Other texts or another embedder have vectors of their own, a damaged file is made
+# again, and the oldest files go.
+async def test_vectors_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    some, other = passages([("", "aab"), ("", "b")]), passages([("", "ba"), ("", "b")])
+
+    async def embedded(these: Sequence[TextPassage], name: str = "counting") -> int:
+        embedder = Counting()
+        embedder.name = name
+        ranked = await EmbeddingRanking(these, embedder, tmp_path).ranked("b")
+        assert ranked[0] == these[1]
+        return len(embedder.texts)
+
+    assert [await embedded(some) for _ in range(2)] == [3, 1]
+    assert [await embedded(some, "another"), await embedded(other), await embedded(some)] == [
+        3,
+        3,
+        1,
+    ]
+    for file in tmp_path.iterdir():
+        file.write_bytes(file.read_bytes()[:90])
+    assert [await embedded(some) for _ in range(2)] == [3, 1]
+    monkeypatch.setattr(retrieval, "_MOST_BYTES", 200)
+    assert [await embedded(passages([("", "aaa"), ("", "b")])) for _ in range(2)] == [3, 1]
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 # A passage longer than an embedder takes is embedded in parts, and all parts count.

@@ -351,6 +351,28 @@ def test_qmsum(tmp_path: Path) -> None:
     assert [one.id for one in load(meeting)] == ["qmsum-ES2004a-0-g0", "qmsum-ES2004a-0-s0"]
 
 
+# SCROLLS: the question stands above the text, several references are rows with one id; which set it
+# is tells the folder.
+def test_scrolls(tmp_path: Path) -> None:
+    one, other = (
+        {"id": "a", "input": "Who?\n\nBo sang.\n\nAnn left."},
+        {"id": "b", "input": "Why?\n\nX"},
+    )
+    rows = [{**one, "pid": "a_0", "output": "Bo"}, {**one, "pid": "a_1", "output": "Bo did"}]
+    for folder in ("narrative_qa", "other"):
+        (tmp_path / folder).mkdir()
+    path = tmp_path / "narrative_qa" / "validation.jsonl"
+    first, second = load(write_rows(path, *rows, {**other, "pid": "b_0", "output": "-"}))
+
+    assert (first.id, first.dataset, first.question) == ("narrativeqa-a", "narrativeqa", "Who?")
+    assert (first.answers, second.id) == (("Bo", "Bo did"), "narrativeqa-b")
+    assert first.documents[0].text == "Bo sang.\n\nAnn left."
+    with pytest.raises(DatasetError, match="name the file or its folder"):
+        load(write_rows(tmp_path / "other" / "test.jsonl", *rows))
+    with pytest.raises(DatasetError, match='"output" must be'):
+        load(write_rows(path, {**other, "pid": "b_0", "output": None}))
+
+
 # Test splits without answers, and rows that are not whole, are refused with their place.
 @pytest.mark.parametrize(
     ("row", "fault"),

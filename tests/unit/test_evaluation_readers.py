@@ -61,16 +61,19 @@ async def test_windows(make: Make) -> None:
 # Pages and gists are made, and their cost counted, before the first question; task-aware gists are
 # made for each question.
 async def test_building(make: Make) -> None:
-    plain, aware, paging = make("read-agent-s", "read-agent-s-task-aware", "rag-pages-bm25-3")
+    names = ("read-agent-s", "read-agent-s-task-aware", "rag-pages-bm25-3", "rag-gists-bm25-3")
+    plain, aware, paging, by_gists = make(*names)
     async with plain.prepare(RECORD, DOCUMENTS) as one, aware.prepare(RECORD, DOCUMENTS) as other:
         readings = [await each.reader.aask(RECORD.question) for each in (one, other)]
     async with paging.prepare(RECORD, DOCUMENTS) as pages:
+        pass
+    async with by_gists.prepare(RECORD, DOCUMENTS) as gists:
         pass
 
     assert {name.split()[0]: usage.calls for name, usage in one.built.items()} == {"gist": 1}
     assert not other.built
     assert not pages.built
-    assert one.compression
+    assert one.compression == gists.compression != {}
     assert not other.compression
     assert not {"paginate", "gist"} & readings[0].phases.keys()
     assert "gist" in readings[1].phases

@@ -303,4 +303,7 @@ async def test_no_choice(text: str) -> None:
 def test_presets() -> None:
     assert preset_for(None) == preset_for(8_000) == Pagination() == Pagination(280, 600)
     assert {preset_for(n) for n in (15_500, 16_384, 32_000, 65_536)} == {Pagination(1000, 5000)}
+    assert preset_for(None, "book") == Pagination(500, 3000)
+    assert Pagination.of("7-22") == WIDE
+    assert Pagination.of(None) is None
     assert {preset_for(n) for n in (128_000, 131_072, 262_144)} == {Pagination(2000, 10000)}

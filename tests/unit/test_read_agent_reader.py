@@ -5,16 +5,21 @@ from typing import Any
 
 import pytest
 
-from graphreader.baselines.answering import TextAnswer
-from graphreader.baselines.read_agent.gists import Pagination
+from graphreader.baselines.answering import PassagesTask, TextAnswer
+from graphreader.baselines.read_agent.gists import GistBuilder, Pagination
+from graphreader.baselines.read_agent.reader import PagesRetrieval
 from graphreader.baselines.read_agent.tasks import LookUp, MemoryTask, NextPage
+from graphreader.baselines.retrieval import BM25
+from graphreader.baselines.session import ReaderModel
 from graphreader.errors import ReplyError, WindowError
 from graphreader.llm.protocols import Budget, Decision
 from graphreader.testing import ScriptedDecider
 from graphreader.tokens import count
 from tests.unit.read_agent_fakes import (
+    SMALL,
     STORY,
     agent,
+    document,
     modelled,
     prompts_of,
     scripted,
@@ -74,6 +79,19 @@ async def test_sequential() -> None:
     assert reading.compression == pytest.approx(1 - 26 / 42, abs=0.0001)
 
 
+# Retrieval by gists ranks the gists and shows the pages.
+async def test_by_gists() -> None:
+    answerer = ScriptedDecider({PassagesTask: lambda task: TextAnswer(answer="", answered=False)})
+    builder = GistBuilder([document(STORY)], scripted(), SMALL)
+    model = ReaderModel(answerer, 128_000)
+    reader = PagesRetrieval("rag", builder, model, BM25, 1, by_gists=True)
+    # "They come from" is the gist of the page that has both words.
+    await reader.aask("Which city is Toronto?")
+
+    (shown,) = answerer.asked[0].excerpts
+    assert shown.text.strip() == "Toronto has a castle on a hill."
+
+
 # A page that does not exist or is shown in full ends the sequence, and so does the last page that
 # may be looked up.
 @pytest.mark.parametrize(("second", "most", "steps"), [(2, 5, 2), (7, 5, 2), (3, 1, 1)])
@@ -119,7 +137,7 @@ async def test_made_once() -> None:
 async def test_memory_over_the_window() -> None:
     decider = scripted()
     with pytest.raises(
-        WindowError, match=r"gist memory of 6 pages .* 40 tokens: make larger pages"
+        WindowError, match=r"gist memory of 6 pages .* 40 tokens: .*_PAGE_WORDS to larger pages"
     ):
         await agent(decider, window=40).aask(QUESTION)
     assert prompts_of(decider) == ["gist"] * 6

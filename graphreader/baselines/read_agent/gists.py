@@ -48,6 +48,11 @@ class Pagination:
     min_words: int = 280
     max_words: int = 600
 
+    @classmethod
+    def of(cls, words: str | None) -> "Pagination | None":
+        """The sizes of a setting such as "280-600", if it is set."""
+        return cls(*map(int, words.split("-"))) if words else None
+
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
@@ -116,10 +121,19 @@ async def paginate(
 
 _SHORTEST_LV_EVAL = 12_000  # tokens; a context built for 16k can be shorter than that
 _ABOVE_64K = 96_000  # tokens
+_SUBSETS: Mapping[str, Pagination] = {
+    "book": Pagination(500, 3_000),
+    "script": Pagination(600, 1_000),
+}
 
 
-def preset_for(length: int | None) -> Pagination:
-    """The sizes of the papers for a context of so many tokens; None: native length (appendix D)."""
+def preset_for(length: int | None, subset: str = "") -> Pagination:
+    """The sizes of the papers for a context of so many tokens; None: native length (appendix D).
+
+    NarrativeQA's books and scripts have sizes of their own, in the appendix of the ReadAgent paper.
+    """
+    if subset in _SUBSETS:
+        return _SUBSETS[subset]
     if length is None or length < _SHORTEST_LV_EVAL:
         return Pagination(280, 600)
     return Pagination(1_000, 5_000) if length < _ABOVE_64K else Pagination(2_000, 10_000)
@@ -328,7 +342,7 @@ class GistBuilder:
         except WindowError as error:
             raise WindowError(
                 f"A page of up to {self._pagination.max_words:,} words does not fit the window: "
-                "choose smaller pages, or set GRAPHREADER_LONG_WINDOW higher."
+                "set GRAPHREADER_PAGE_WORDS to smaller pages, or GRAPHREADER_LONG_WINDOW higher."
             ) from error
         except DecisionError as error:
             self._count(error.spent, task.phase, session)

@@ -1,6 +1,6 @@
 """ReadAgent-P, ReadAgent-S, GistMem and retrieval: paginate, gist, look up, answer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -36,15 +36,30 @@ T = TypeVar("T", bound=MemoryTask[Any])
 
 
 class PageReader(BaselineReader):
-    """A reader of ReadAgent's pages, which `builder` makes at the first question or by `pages`."""
+    """A reader of ReadAgent's pages, which `builder` makes at the first question or `prepare`.
+
+    `needs_gists`: it reads the gists as well, the same for all questions.
+    """
+
+    needs_gists = False
 
     def __init__(self, name: str, builder: GistBuilder, model: ReaderModel) -> None:
         super().__init__(name, model)
         self.builder = builder
 
-    async def pages(self) -> tuple[TextPassage, ...]:
-        """The pages of the documents, without gists. Raises DecisionError."""
-        return await self.builder.pages(self._building_session())
+    async def prepare(self) -> Mapping[str, float] | None:
+        """Make the pages, and the gists if it needs any; returns their sizes. No budget counts.
+
+        Raises DecisionError.
+        """
+        if self.needs_gists:
+            return (await self.memory()).sizes()
+        await self.builder.pages(self._building_session())
+        return None
+
+    async def memory(self) -> GistMemory:
+        """The gist memory for all questions. Raises DecisionError."""
+        return await self.builder.memory(self._building_session())
 
     def _building_session(self) -> QuestionSession:
         """A session without a question and without a budget."""
@@ -69,17 +84,13 @@ class ReadAgent(PageReader):
         task_aware: bool = False,
     ) -> None:
         super().__init__(name, builder, model)
-        self.task_aware = task_aware
+        self.needs_gists = not task_aware
         self._max_pages = max_pages
         self._in_parallel = in_parallel
 
-    async def memory(self) -> GistMemory:
-        """The gist memory for all questions. Raises DecisionError."""
-        return await self.builder.memory(self._building_session())
-
     async def read(self, session: QuestionSession) -> Reading:
         """Make the memory if there is none, look up pages, answer. Raises DecisionError."""
-        memory = await self.builder.memory(session, session.question if self.task_aware else "")
+        memory = await self.builder.memory(session, "" if self.needs_gists else session.question)
         session.show(memory.pages_without_gist())
         looked_up: list[int] = []
         if most := min(self._max_pages, len(memory.pages)):
@@ -145,8 +156,8 @@ class ReadAgent(PageReader):
         """The decision and the task as shown: as many pages in full as fit. Raises WindowError."""
         too_large = WindowError(
             f"The gist memory of {len(memory.pages):,} pages does not fit ReadAgent's window of "
-            f"{self.window:,} tokens: make larger pages, which are shortened more, or set "
-            "GRAPHREADER_LONG_WINDOW higher."
+            f"{self.window:,} tokens: set GRAPHREADER_PAGE_WORDS to larger pages, which are "
+            "shortened more, or GRAPHREADER_LONG_WINDOW higher."
         )
         while (size := tokens.count(task.remembered())) > self.window:
             if not task.choices:
@@ -182,12 +193,23 @@ class GistMemRetrieval(ReadAgent):
 
 
 class PagesRetrieval(PageReader):
-    """Answers from the `k` pages that a ranking puts first."""
+    """Answers from the `k` pages that a ranking puts first, by their texts or `by_gists`.
+
+    With gists it is the neural retrieval of the ReadAgent paper for NarrativeQA (section 4.3.2).
+    """
 
     def __init__(
-        self, name: str, builder: GistBuilder, model: ReaderModel, rank_pages: RankPages, k: int
+        self,
+        name: str,
+        builder: GistBuilder,
+        model: ReaderModel,
+        rank_pages: RankPages,
+        k: int,
+        *,
+        by_gists: bool = False,
     ) -> None:
         super().__init__(name, builder, model)
+        self.needs_gists = by_gists
         self._rank_pages = rank_pages
         self._k = k
         self._ranking: Ranking | None = None
@@ -195,7 +217,18 @@ class PagesRetrieval(PageReader):
     async def read(self, session: QuestionSession) -> Reading:
         """Rank, and answer from the best. Raises DecisionError."""
         pages = await self.builder.pages(session)
+        texts = [page.text for page in pages]
+        if self.needs_gists:
+            texts = list((await self.builder.memory(session)).gists)
         if self._ranking is None:
-            self._ranking = self._rank_pages([page for page in pages if page.text.strip()])
-        ranked = await self._ranking.ranked(session.question)
-        return await answer_from(session, excerpts_of(ranked[: self._k]))
+            ranked = [
+                replace(page, text=text)
+                for page, text in zip(pages, texts, strict=True)
+                if text.strip()
+            ]
+            self._ranking = self._rank_pages(ranked)
+        places = {(page.document.id, page.index): page for page in pages}
+        best = (await self._ranking.ranked(session.question))[: self._k]
+        return await answer_from(
+            session, excerpts_of([places[one.document.id, one.index] for one in best])
+        )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +150,33 @@ def qmsum_records(rows: Iterable[Row]) -> Iterator[Record]:
                     supporting=tuple(lines_of(query, 0, turns, span) for span in spans),
                     kind=kind,
                 )
+
+
+def scrolls_records(rows: Iterable[Row]) -> Iterator[Record]:
+    """The records of QMSum and NarrativeQA in SCROLLS (huggingface.co/datasets/tau/scrolls).
+
+    `{"id", "pid", "input", "output"}`, where the input is the question, an empty line and the text;
+    several references are rows one after the other with one id. Which of both it is stands in the
+    name of the file or its folder ("qmsum/validation.jsonl"). The test split has no answers.
+    """
+    for (_, question, text), group in groupby(rows, _scrolls_parts):
+        first, *others = group
+        place = f"{first.folder.name} {first.name}".casefold()
+        dataset = next((one for one in ("qmsum", "narrative") if one in place), "")
+        if not dataset:
+            raise first.wrong('name the file or its folder after its set, "qmsum/test.jsonl".')
+        dataset += "qa" if dataset == "narrative" else ""
+        answers = distinct(one.text("output") for one in (first, *others))
+        title = f"{dataset} {sha256(text.encode()).hexdigest()[:8]}"
+        yield Record(
+            f"{dataset}-{first.text('id')}", dataset, question, answers, (SourceText(title, text),)
+        )
+
+
+def _scrolls_parts(row: Row) -> tuple[str, str, str]:
+    """The id, the question and the text of a row."""
+    question, _, text = row.text("input").partition("\n\n")
+    return row.text("id"), question.strip(), text.strip()
 
 
 # LongBench writes "Passage 1:", LV-Eval "### Passage 1"; both "文章" for Chinese.
@@ -310,6 +337,7 @@ _FORMATS: Mapping[str, tuple[set[str], Callable[[Iterable[Row]], Iterator[Record
     ),
     "QuALITY": ({"article", "questions"}, quality_records),
     "QMSum": ({"meeting_transcripts"}, qmsum_records),
+    "SCROLLS": ({"id", "pid", "input", "output"}, scrolls_records),
 }
 """For each format the keys that the first row of a file must have, and what reads the rows."""
 
