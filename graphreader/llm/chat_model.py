@@ -28,6 +28,7 @@ from graphreader.llm.protocols import (
     Budget,
     Decision,
     DecisionResult,
+    PlainTask,
     Task,
     TokenCallback,
 )
@@ -147,9 +148,12 @@ class LanguageModelDecider:
             return await ask()
         # The key holds everything that may be shown. The reply form makes no difference to it, and
         # the window only where choices may be left out.
-        prompt = self._prompts.of(task)
-        window = str(self._window) if task.choices else ""
-        texts = (prompt.system, prompt.render(task.values()), window)
+        if isinstance(task, PlainTask):
+            texts = [part for message in task.messages for part in message]
+        else:
+            prompt = self._prompts.of(task)
+            window = str(self._window) if task.choices else ""
+            texts = [prompt.system, prompt.render(task.values()), window]
         return await self._cache.get_or_ask(task, texts, ask)
 
     @property

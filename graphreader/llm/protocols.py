@@ -129,6 +129,27 @@ class Task(Generic[D]):
         return None
 
 
+class PlainReply(Decision):
+    """A reply in words, as the model wrote it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlainTask(Task[PlainReply]):
+    """Messages of another program, each (role, text), sent as they are; the reply is plain text.
+
+    `prompt` is only a name in traces. A reply that is cut off counts.
+    """
+
+    decision = PlainReply
+    messages: tuple[tuple[str, str], ...]
+
+    def values(self) -> Mapping[str, str]:
+        """None: no prompt file is rendered."""
+        return {}
+
+
 def empty_answer_problem(decision: Any, otherwise: str = "set answered to false") -> str | None:
     """The `Task.problem` of a decision that is `answered`, with an empty `answer`."""
     if decision.answered and not decision.answer.strip():

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from graphreader.documents import without_surrogates
 from graphreader.errors import ReplyError
-from graphreader.llm.protocols import Decision, Task
+from graphreader.llm.protocols import Decision, PlainReply, Task
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, AIMessageChunk
@@ -147,6 +147,8 @@ class UnusableReply(ReplyError):
 def read(message: "AIMessage", task: Task[D]) -> D:
     """The last decision in the message that fits its schema. Raises UnusableReply."""
     misfit = ""
+    if task.decision is PlainReply and (text := without_reasoning(message.text).strip()):
+        return cast(D, PlainReply(text=without_surrogates(text)))
     for fields in _candidates(message, task.decision):
         try:
             return cast(D, task.decision.model_validate(fields, extra="ignore"))

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from itertools import count
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from graphreader.errors import WindowError
 from graphreader.llm.prompts import Prompts
-from graphreader.llm.protocols import Decider, Decision, Task
+from graphreader.llm.protocols import Decider, Decision, PlainTask, Task
 from graphreader.llm.providers import provider_and_model
 from graphreader.llm.structured_output import ReplyForm, response_format, schema_in_words, tool
 from graphreader.settings import OFFLINE, Settings
@@ -27,6 +27,11 @@ D = TypeVar("D", bound=Decision)
 # How chat formats frame messages, in tokens (OpenAI's figures; others are close).
 _TOKENS_PER_MESSAGE = 4
 _TOKENS_PER_REPLY = 3
+_MESSAGES: dict[str, type[BaseMessage]] = {
+    "system": SystemMessage,
+    "user": HumanMessage,
+    "assistant": AIMessage,
+}
 _count_fixed_tokens = lru_cache(256)(count_tokens)
 
 
@@ -96,6 +101,9 @@ def render_prompt(
     correction: Correction | None = None,
 ) -> RenderedPrompt[D]:
     """The task rendered for a reply form, with the size of its prompt in tokens."""
+    if isinstance(task, PlainTask):
+        plain = [_MESSAGES[role](text) for role, text in task.messages]
+        return RenderedPrompt(cast(Any, task), "text", plain, message_tokens(plain, encoding))
     prompt = prompts.of(task)
     user = prompt.render(task.values())
     messages: list[BaseMessage] = [
