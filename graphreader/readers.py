@@ -9,6 +9,7 @@ from pathlib import Path
 from graphreader import sync
 from graphreader.baselines.answering import FullText, Golden
 from graphreader.baselines.chunk_reading import ChunkReader
+from graphreader.baselines.lightrag import LightRAG
 from graphreader.baselines.read_agent.gists import GistBuilder, Pagination, preset_for
 from graphreader.baselines.read_agent.reader import (
     MOST_PAGES,
@@ -33,6 +34,7 @@ from graphreader.integrations.langgraph import ExecutionContext
 from graphreader.models import ModelRegistry
 from graphreader.reading import Reader, Reading, check_question
 from graphreader.resources import empty_corpus_message
+from graphreader.settings import OFFLINE, Settings
 from graphreader.tokens import count
 
 
@@ -90,11 +92,13 @@ class ReaderKind:
     uses_long_window: bool = False
     needs_evidence: bool = False
     needs_embeddings: bool = False
+    needs_model: bool = False
 
 
 def make(name: str, material: Material, models: ModelRegistry) -> Reader:
     """The reader of that name over the material. Raises UsageError for an unknown name."""
     kind, match = _kind_of(name)
+    check_models(name, models.settings)
     window = window_of(name, models)
     model = ReaderModel(models.asker(window), window, models.budget)
     return kind.make(ReaderSpec(match, material, models, model))
@@ -110,6 +114,16 @@ def needs_embeddings(name: str) -> bool:
     """Whether that reader turns texts into vectors. Raises UsageError."""
     kind, match = _kind_of(name)
     return kind.needs_embeddings or match.groupdict().get("by") == "embedding"
+
+
+def check_models(name: str, settings: Settings) -> None:
+    """Raise UsageError where that reader lacks a language model."""
+    models = [settings.model_for("extract"), settings.model_for("look_up")]
+    if _kind_of(name)[0].needs_model and OFFLINE in models:
+        raise UsageError(
+            f"{name} reads texts in and looks for keywords with a language model, and none is set: "
+            "set GRAPHREADER_MODEL, or leave this reader out."
+        )
 
 
 def check_for_corpus(name: str) -> None:
@@ -174,6 +188,12 @@ def _search_agent(spec: ReaderSpec) -> Reader:
     return SearchAgent(spec.material.documents, model, spec.models.embedder(), spec.vectors)
 
 
+def _lightrag(spec: ReaderSpec) -> Reader:
+    models, home = spec.models, spec.models.settings.home / "lightrag"
+    builder = models.builder(models.long_window)
+    return LightRAG(spec.material.documents, spec.model, builder, models.embedder(), home)
+
+
 def _read_agent(spec: ReaderSpec) -> Reader:
     return ReadAgent(
         spec.name,
@@ -223,6 +243,7 @@ KINDS: tuple[ReaderKind, ...] = (
         uses_long_window=True,
     ),
     ReaderKind("search-agent", ("search-agent",), _search_agent, needs_embeddings=True),
+    ReaderKind("lightrag", ("lightrag",), _lightrag, needs_embeddings=True, needs_model=True),
     ReaderKind(
         "golden",
         ("golden",),

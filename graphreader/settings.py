@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal, Self, get_args
@@ -111,6 +112,19 @@ def bare_environment() -> dict[str, str]:
     """The environment for a server that outlives this process: no keys, no settings."""
     names = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ")
     return {name: os.environ[name] for name in names if name in os.environ}
+
+
+@contextmanager
+def hidden_environment() -> Iterator[None]:
+    """Hide the environment, and any `.env`, from a package that is imported in this block."""
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(bare_environment(), PYTHON_DOTENV_DISABLED="1")
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 class Settings(BaseSettings):

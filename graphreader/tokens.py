@@ -49,7 +49,7 @@ _LONG_SPACE = re.compile(r"\s{100000}")
 
 def count(text: str, encoding: str = DEFAULT) -> int:
     """The number of tokens; special ones count as text. The first count loads ranks (0.2 s)."""
-    encode = _load_encoding(encoding).encode_ordinary
+    encode = load_encoding(encoding).encode_ordinary
     cuts = [0, *(match.end() for match in _LONG_SPACE.finditer(text)), len(text)]
     return sum(len(encode(text[a:b])) for a, b in pairwise(cuts))
 
@@ -68,7 +68,8 @@ def encoding_for(model: str) -> str:
 
 
 @cache
-def _load_encoding(name: str) -> tiktoken.Encoding:
+def load_encoding(name: str) -> tiktoken.Encoding:
+    """The encoding of that name, without a download."""
     file = files("graphreader") / "tiktoken_ranks" / f"{name}.tiktoken"
     words = file.read_bytes().split()  # each line is a token in base64 and its rank
     ranks = dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from graphreader.baselines.lightrag import LightRAG
 from graphreader.baselines.read_agent.gists import Pagination, preset_for
 from graphreader.baselines.read_agent.reader import MOST_PAGES, TASK_AWARE
 from graphreader.baselines.search_agent import MOST_CALLS
@@ -29,6 +30,8 @@ _TOKENS_PER_WORD = 1.33
 _CHARACTERS_PER_TOKEN = {"zh": 1.5, "en": 4.5}
 _GIST = 0.3  # tokens of a gist per token of its page (ReadAgent paper: compression of 66 to 97 %)
 _TOP_CHUNK, _CHUNK = 3_800, 1_000  # tokens of the one chunk of rag-...-1, and of each of several
+
+_LIGHTRAG_CHUNK, _LIGHTRAG_PROMPT, _LIGHTRAG_REPLY = 1_100, 3_600, 800  # tokens, by its prompts
 
 _PAGE_READERS = ("read-agent", "gistmem", "rag-pages", "rag-gists")
 
@@ -156,11 +159,20 @@ class _BaselineCosts:
             parse_length(group.length), group.records[0].subset
         )
         words = self._text / _TOKENS_PER_WORD
+        is_split = group.contexts == "documents"
+        self._documents = len(group.records[0].documents) if is_split else 1
         self._pages = max(1, math.ceil(words / preset.min_words))
         self._page = min(self._text, round(preset.max_words * _TOKENS_PER_WORD))
 
     def building(self) -> Spending:
-        """Pages and gists; each request shows a largest page, and may end a smallest one."""
+        """Pages and gists; each request shows a largest page, and may end a smallest one.
+
+        LightRAG asks twice about each chunk, with long instructions.
+        """
+        if self._name == LightRAG.name:
+            chunks = max(self._documents, math.ceil(self._text / _LIGHTRAG_CHUNK))
+            sent = _LIGHTRAG_PROMPT + self._text // chunks
+            return self._request("extract", 2 * chunks, sent, _LIGHTRAG_REPLY)
         if not self._name.startswith(_PAGE_READERS):
             return Spending()
         return self._request("paginate", self._pages, self._page + PROMPT, 20) + self._gists()
@@ -175,6 +187,8 @@ class _BaselineCosts:
         if name.startswith("chunk-read"):
             chunks = max(1, math.ceil(text / self._settings.chunk_tokens))
             return self._request("read", chunks, window)
+        if name == LightRAG.name:
+            return self._request("look_up", 1, 700, 80) + self._request("answer", 1, window)
         if name == "search-agent":
             return self._request("read", MOST_CALLS, window) + self._request("answer", 1, window)
         if name.startswith("full-text"):

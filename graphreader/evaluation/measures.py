@@ -329,6 +329,7 @@ _READER_ORDER = (
         "gistmem",
         "read-agent-p",
         "read-agent-s",
+        "lightrag",
         "search-agent",
         "graphreader",
     ),

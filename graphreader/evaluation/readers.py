@@ -10,6 +10,7 @@ from typing import Any
 
 from graphreader import readers
 from graphreader.baselines.answering import Excerpt, Golden, PassagesChoiceTask
+from graphreader.baselines.lightrag import LightRAG
 from graphreader.baselines.read_agent.gists import preset_for
 from graphreader.baselines.read_agent.reader import PageReader
 from graphreader.documents import Document
@@ -234,6 +235,7 @@ class EvaluatedBaseline(EvaluatedReader):
     def __init__(self, name: str, models: ModelRegistry) -> None:
         self.name = name
         self.window = readers.window_of(name, models)
+        readers.check_models(name, models.settings)
         self._models = models
 
     @asynccontextmanager
@@ -245,6 +247,10 @@ class EvaluatedBaseline(EvaluatedReader):
         if self.name == Golden.name:
             material = replace(material, golden=_golden(record))
         reader = readers.make(self.name, material, self._models)
+        if isinstance(reader, LightRAG):
+            usage, model = await reader.build(), self._models.settings.model_for("extract")
+            yield PreparedReader(reader, {f"lightrag {documents[0].corpus} {model}": usage})
+            return
         if not isinstance(reader, PageReader):
             yield PreparedReader(reader)
             return

@@ -361,6 +361,7 @@ async def test_read_agent(settings: Settings, story: Plan) -> None:
 async def test_other_readers(settings: Settings, story: Plan) -> None:
     calls = dict.fromkeys(["rag-bm25-3", "rag-embedding-1", "gistmem-retrieval-1", "gistmem"], 1)
     calls |= {"rag-pages-bm25-2": 1, "chunk-read": 2, "search-agent": MOST_CALLS + 1, "golden": 1}
+    calls |= {"lightrag": 2}
     estimated = await costs(list(calls), settings, story)
     offline = await costs(list(calls), Settings(), story)
 
