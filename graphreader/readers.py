@@ -100,7 +100,8 @@ def make(name: str, material: Material, models: ModelRegistry) -> Reader:
     kind, match = _kind_of(name)
     check_models(name, models.settings)
     window = window_of(name, models)
-    model = ReaderModel(models.asker(window), window, models.budget)
+    may_refuse = bool(match.groupdict().get("may_refuse"))
+    model = ReaderModel(models.asker(window), window, models.budget, may_refuse)
     return kind.make(ReaderSpec(match, material, models, model))
 
 
@@ -171,7 +172,7 @@ def _retrieval(spec: ReaderSpec) -> Reader:
 
 
 def _full_text(spec: ReaderSpec) -> Reader:
-    return FullText(spec.material.documents, spec.model)
+    return FullText(spec.material.documents, spec.model, spec.name)
 
 
 def _chunk_reader(spec: ReaderSpec) -> Reader:
@@ -217,10 +218,15 @@ def _page_ranker(spec: ReaderSpec) -> Reader:
 
 
 _BY, _K = r"(?P<by>bm25|embedding)", r"(?P<k>[1-9]\d?)"
+_MAY_REFUSE = r"(?P<may_refuse>-may-refuse)?"
 
 KINDS: tuple[ReaderKind, ...] = (
-    ReaderKind(rf"rag-{_BY}-{_K}", ("rag-bm25-3", "rag-embedding-3"), _retrieval),
-    ReaderKind("full-text", ("full-text",), _full_text, uses_long_window=True),
+    ReaderKind(
+        rf"rag-{_BY}-{_K}{_MAY_REFUSE}",
+        ("rag-bm25-3", "rag-embedding-3", "rag-bm25-3-may-refuse"),
+        _retrieval,
+    ),
+    ReaderKind(f"full-text{_MAY_REFUSE}", ("full-text",), _full_text, uses_long_window=True),
     ReaderKind(r"chunk-read(?P<notes>-notes)?", ("chunk-read", "chunk-read-notes"), _chunk_reader),
     ReaderKind(
         rf"read-agent-(?P<strategy>[ps])(?:-(?P<pages>[1-9]\d?))?(?P<task_aware>{TASK_AWARE})?",
@@ -237,7 +243,7 @@ KINDS: tuple[ReaderKind, ...] = (
         needs_embeddings=True,
     ),
     ReaderKind(
-        rf"rag-(?P<unit>pages|gists)-{_BY}-{_K}",
+        rf"rag-(?P<unit>pages|gists)-{_BY}-{_K}{_MAY_REFUSE}",
         ("rag-pages-bm25-3", "rag-pages-embedding-3", "rag-gists-embedding-3"),
         _page_ranker,
         uses_long_window=True,

@@ -33,19 +33,28 @@ _NUMBERED = re.compile(rf"(\d{{1,4}})[{re.escape(_MARKS)}]*(.*)")  # "2. Lyon"
 
 
 class TextAnswer(Decision):
-    """An answer from text that is shown (GraphReader paper, figures 15 and 18)."""
+    """An answer from text that is shown, which is always given (GraphReader, figures 15 and 18)."""
 
     analysis: str = Field(
         default="", description="What in the text bears on the question, and what follows from it."
     )
-    answer: str = Field(
-        description="The answer alone, or a sentence that says that the text does not tell."
-    )
-    answered: bool = Field(description="Whether the text really answers the question.")
+    answer: str = Field(description="The answer alone.")
     quotes: list[str] = Field(
         default_factory=list,
         description="The passages on which the answer rests, copied word for word, each one or "
-        "two whole sentences long. Empty if it is not answered.",
+        "two whole sentences long.",
+    )
+
+
+class RefusableAnswer(TextAnswer):
+    """The same, or that the text does not tell."""
+
+    answer: str = Field(
+        description="The answer alone, or a sentence that says that the text does not tell."
+    )
+    answered: bool = Field(
+        description="Whether the text really answers the question. Do not guess: set it to false "
+        "and leave the quotes empty if the text does not hold the answer."
     )
 
 
@@ -63,7 +72,7 @@ class TextChoice(Decision):
     )
 
 
-A = TypeVar("A", TextAnswer, TextChoice)
+A = TypeVar("A", TextAnswer, RefusableAnswer, TextChoice)
 
 
 def answer_problem(decision: TextAnswer | TextChoice, options: Sequence[str]) -> str | None:
@@ -125,7 +134,7 @@ class TextAnswerTask(TextTask[TextAnswer]):
     """Answer in free words."""
 
     __slots__ = ()
-    decision = TextAnswer
+    decision: ClassVar[type[TextAnswer]] = TextAnswer
 
 
 class TextChoiceTask(TextTask[TextChoice]):
@@ -149,11 +158,25 @@ class PassagesChoiceTask(TextChoiceTask):
     prompt = "retrieved_choice"
 
 
+class RefusablePassagesTask(PassagesTask):
+    """The same, where the answer may be that the passages do not tell."""
+
+    __slots__ = ()
+    decision = RefusableAnswer
+
+
 class FullTextTask(TextAnswerTask):
     """Answer from the whole text, or as much of it as the window holds (figure 15)."""
 
     __slots__ = ()
     prompt = "full_text"
+
+
+class RefusableFullTextTask(FullTextTask):
+    """The same, where the answer may be that the text does not tell."""
+
+    __slots__ = ()
+    decision = RefusableAnswer
 
 
 class FullTextChoiceTask(TextChoiceTask):
@@ -220,6 +243,8 @@ async def answer_from(
     kind: type[TextTask[Any]] = FullTextTask if full_text else PassagesTask
     if session.options:
         kind = FullTextChoiceTask if full_text else PassagesChoiceTask
+    elif session.may_refuse:
+        kind = RefusableFullTextTask if full_text else RefusablePassagesTask
     result = await session.decide(kind(session.question, shown, session.options))
     kept = sorted(shown[: result.task.choices], key=lambda one: one.place)
     if len(kept) < len(excerpts):
@@ -233,7 +258,7 @@ async def answer_from(
     chosen = isinstance(decision, TextChoice)
     return session.reading(
         session.options[decision.option - 1] if chosen else decision.answer,
-        answered=chosen or decision.answered,
+        answered=not isinstance(decision, RefusableAnswer) or decision.answered,
         passages=passages,
         quotes=decision.quotes,
         analysis=decision.analysis,
@@ -252,10 +277,10 @@ def _within(window: int, excerpts: Sequence[Excerpt]) -> Sequence[Excerpt]:
 class FullText(BaselineReader):
     """Answers from the longest head of all documents that fits (appendix D, table 3)."""
 
-    name = "full-text"
-
-    def __init__(self, documents: Sequence[Document], model: ReaderModel) -> None:
-        super().__init__(self.name, model)
+    def __init__(
+        self, documents: Sequence[Document], model: ReaderModel, name: str = "full-text"
+    ) -> None:
+        super().__init__(name, model)
         paragraphs = (part for one in documents for part in _paragraphs(one, self.window))
         self._excerpts = excerpts_of(paragraphs, by_title=True)
 

@@ -336,7 +336,7 @@ class SearchAgent(BaselineReader):
         chunk_tokens: int = CHUNK_TOKENS,
         max_calls: int = MOST_CALLS,
     ) -> None:
-        super().__init__("search-agent", model)
+        super().__init__("search-agent", replace(model, may_refuse=True))
         self._index = ChunkIndex(passages_of(documents, chunk_tokens), embedder, home)
         self._max_calls = max_calls
 

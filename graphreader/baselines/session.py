@@ -54,11 +54,15 @@ def passages_of(documents: Sequence[Document], limit: int) -> list[TextPassage]:
 
 @dataclass(frozen=True, slots=True)
 class ReaderModel:
-    """The decider that reads and answers, the tokens of its window, and each question's budget."""
+    """The decider that reads and answers, the tokens of its window, and each question's budget.
+
+    `may_refuse`: the answer from passages or a full text may be that they do not tell.
+    """
 
     decider: Decider
     window: int
     budget: Callable[[], Budget] = Budget
+    may_refuse: bool = False
 
 
 class QuestionSession:
@@ -74,6 +78,7 @@ class QuestionSession:
         self.question = question
         self.options = tuple(options)
         self.window = model.window
+        self.may_refuse = model.may_refuse
         self.budget = model.budget()
         self.coverage = Coverage()
         self.notes: list[str] = []

@@ -180,7 +180,7 @@ class _BaselineCosts:
     def asking(self) -> Spending:
         """One question, at most."""
         name, text, window = self._name, self._text, self._settings.window
-        last = name.removesuffix(TASK_AWARE).rpartition("-")[2]
+        last = name.removesuffix(TASK_AWARE).removesuffix("-may-refuse").rpartition("-")[2]
         k = int(last) if last.isdecimal() else 0
         if name.startswith("read-agent"):
             return self._look_ups(k or MOST_PAGES)

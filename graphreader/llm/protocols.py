@@ -151,8 +151,8 @@ class PlainTask(Task[PlainReply]):
 
 
 def empty_answer_problem(decision: Any, otherwise: str = "set answered to false") -> str | None:
-    """The `Task.problem` of a decision that is `answered`, with an empty `answer`."""
-    if decision.answered and not decision.answer.strip():
+    """The `Task.problem` of a decision with an empty `answer`, unless it is not `answered`."""
+    if getattr(decision, "answered", True) and not decision.answer.strip():
         return f"The answer is empty: give it, or {otherwise}."
     return None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from graphreader.agent.decisions import Answer, CitedClaim
 from graphreader.agent.tasks import AnswerTask
 from graphreader.baselines import chunk_reading, search_agent
-from graphreader.baselines.answering import Excerpt, TextAnswer, TextChoice
+from graphreader.baselines.answering import Excerpt, RefusableAnswer, TextChoice
 from graphreader.baselines.search_agent import SearchStep, SearchStepTask
 from graphreader.llm.protocols import folded
 from graphreader.offline import evidence
@@ -40,7 +40,7 @@ def answer_from_notebooks(task: AnswerTask) -> Answer:
     )
 
 
-def answer_from_texts(question: str, excerpts: Iterable[Excerpt]) -> TextAnswer:
+def answer_from_texts(question: str, excerpts: Iterable[Excerpt]) -> RefusableAnswer:
     """The few sentences that together support enough of the question."""
     parsed = parse_question(question)
     texts = [one for one in excerpts if one.place >= 0]  # a reader's notes only repeat the texts
@@ -49,12 +49,12 @@ def answer_from_texts(question: str, excerpts: Iterable[Excerpt]) -> TextAnswer:
 
 def _answer(
     question: ParsedQuestion, sentences: Sequence[evidence.Sentence]
-) -> tuple[TextAnswer, list[evidence.Sentence]]:
+) -> tuple[RefusableAnswer, list[evidence.Sentence]]:
     """An answer, and the sentences that make it."""
     cited = evidence.best_together(sentences, question)
     text, comma, none = _ANALYSES[question.language]
     missing = comma.join(evidence.missing(cited or sentences, question)) or none
-    answer = TextAnswer(
+    answer = RefusableAnswer(
         analysis=text.format(missing),
         answer=" ".join(folded(one.text) for one in cited) or _NO_ANSWER[question.language],
         answered=bool(cited),

@@ -311,6 +311,7 @@ async def test_nothing_to_read(name: str, settings: Settings) -> None:
 # What the texts do not tell is not answered, and nothing is cited.
 @every_searcher
 async def test_no_answer(name: str, settings: Settings) -> None:
+    name += "-may-refuse" if name.startswith(("rag-", "full-text")) else ""
     reading = await Subject(name, DOCUMENTS[:1], settings).read()
 
     assert not reading.answered

@@ -10,6 +10,8 @@ from graphreader.baselines.answering import (
     FullTextTask,
     PassagesChoiceTask,
     PassagesTask,
+    RefusableFullTextTask,
+    RefusablePassagesTask,
 )
 from graphreader.baselines.chunk_reading import ChunkReadTask, NotesReadTask
 from graphreader.baselines.read_agent import tasks as read_agent_tasks
@@ -64,8 +66,10 @@ TASKS: list[Task[Any]] = [
     TurnTask(*TURN, 3),
     LastTurnTask(*TURN, 0),
     PassagesTask(QUESTION, EXCERPTS),
+    RefusablePassagesTask(QUESTION, EXCERPTS),
     PassagesChoiceTask(QUESTION, EXCERPTS, OPTIONS),
     FullTextTask(QUESTION, EXCERPTS),
+    RefusableFullTextTask(QUESTION, EXCERPTS),
     FullTextChoiceTask(QUESTION, EXCERPTS, OPTIONS),
     ChunkReadTask(QUESTION, "Bridges, chunk 1", TEXT),
     NotesReadTask(QUESTION, "Bridges, chunk 1", TEXT, (), "Ada built it."),

@@ -5,7 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from graphreader.baselines.answering import TextAnswer, TextChoice
+from graphreader.baselines.answering import RefusableAnswer, TextChoice
 from graphreader.baselines.read_agent.gists import GistBuilder, Pagination
 from graphreader.baselines.read_agent.reader import ReadAgent
 from graphreader.baselines.read_agent.tasks import (
@@ -89,7 +89,7 @@ def scripted(**functions: Callable[[Any], Any]) -> ScriptedDecider:
         "gist_for_task": first_words,
         "look_up": lambda task: LookUp(pages=[]),
         "next_page": lambda task: NextPage(page=0),
-        "memory_answer": lambda task: TextAnswer(answer="Toronto", answered=True),
+        "memory_answer": lambda task: RefusableAnswer(answer="Toronto", answered=True),
         "memory_choice": lambda task: TextChoice(option=1),
         **functions,
     }

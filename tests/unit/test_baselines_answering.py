@@ -13,6 +13,7 @@ from graphreader.baselines.answering import (
     Golden,
     PassagesChoiceTask,
     PassagesTask,
+    RefusableAnswer,
     TextAnswer,
     TextChoice,
 )
@@ -26,13 +27,17 @@ from graphreader.baselines.retrieval import (
 )
 from graphreader.baselines.session import ReaderModel, TextPassage, passages_of
 from graphreader.documents import Document
+from graphreader.models import ModelRegistry
 from graphreader.offline.decider import OfflineDecider
 from graphreader.offline.embedder import OfflineEmbedder
-from graphreader.testing import FunctionChatModel, ScriptedDecider
+from graphreader.readers import Material, make
+from graphreader.settings import Settings
+from graphreader.testing import ChatRequest, FunctionChatModel, ScriptedDecider
 from graphreader.tokens import count
 from tests.unit.read_agent_fakes import modelled
 
-ROME = TextAnswer(analysis="It says so.", answer="Rome", answered=True, quotes=["It is Rome."])
+ROME = TextAnswer(analysis="It says so.", answer="Rome", quotes=["It is Rome."])
+REFUSAL = RefusableAnswer(answer="The text does not tell.", answered=False)
 
 
 def document(number: int, text: str) -> Document:
@@ -75,6 +80,27 @@ async def test_shows_the_best() -> None:
     assert reading.evidence == shown
     assert reading.citations[0].document_id == "d4"
     assert set(reading.phases) == {"answer"}
+
+
+# Retrieval and full text always answer, as in the paper; only with a name that says so an answer
+# may be that the texts do not tell.
+@pytest.mark.parametrize("name", ["rag-bm25-3", "full-text", "rag-pages-bm25-3"])
+async def test_refusals(name: str, tmp_path: Path) -> None:
+    def reply(request: ChatRequest) -> Any:
+        may_refuse = "does not tell" in str(request.schema)
+        assert ("answered" in request.system + str(request.schema)) is may_refuse
+        return REFUSAL if may_refuse else TextAnswer(answer="Rome")
+
+    models = ModelRegistry(Settings.read(home=tmp_path, model="offline"), modelled(reply)[0])
+    material = Material([document(1, "It rained all summer.")])
+    readings = [
+        await make(name + end, material, models).aask("Where?") for end in ("", "-may-refuse")
+    ]
+
+    assert [(one.reader, one.answered) for one in readings] == [
+        (name, True),
+        (f"{name}-may-refuse", False),
+    ]
 
 
 # Passages for which the window has no room are left out from the end, none is cut, and a note says

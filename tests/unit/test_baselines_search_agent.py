@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from graphreader.baselines.answering import PassagesTask, TextAnswer
+from graphreader.baselines.answering import RefusableAnswer, RefusablePassagesTask
 from graphreader.baselines.search_agent import (
     MOST_HITS,
     NOTES_TOKENS,
@@ -29,7 +29,9 @@ TEXTS = (
     "Ida was raised in Turku by an uncle.",
     "Bread is baked at night.",
 )
-ANSWER = TextAnswer(answer="Turku", answered=True, quotes=["Ida was raised in Turku by an uncle."])
+ANSWER = RefusableAnswer(
+    answer="Turku", answered=True, quotes=["Ida was raised in Turku by an uncle."]
+)
 MEANING = SearchStep(function="semantic_search", query="Where was Ida raised?")
 
 
@@ -62,7 +64,7 @@ def scripted(*steps: SearchStep | Exception) -> ScriptedDecider:
             raise taken
         return taken
 
-    return ScriptedDecider({SearchStepTask: step, PassagesTask: lambda task: ANSWER})
+    return ScriptedDecider({SearchStepTask: step, RefusablePassagesTask: lambda task: ANSWER})
 
 
 def agent(
@@ -200,7 +202,7 @@ async def test_small_window() -> None:
     texts = [" ".join(f"w{n}x{i}" for i in range(220)) for n in range(3)]
     replies = [search("w"), read(1, 2, 3), answer(1)]
 
-    def reply(request: ChatRequest) -> SearchStep | TextAnswer:
+    def reply(request: ChatRequest) -> SearchStep | RefusableAnswer:
         return replies.pop(0) if request.decision == "SearchStep" else ANSWER
 
     decider, model = modelled(reply, 3000)

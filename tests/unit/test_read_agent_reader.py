@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from graphreader.baselines.answering import PassagesTask, TextAnswer
+from graphreader.baselines.answering import PassagesTask, RefusableAnswer, TextAnswer
 from graphreader.baselines.read_agent.gists import GistBuilder, Pagination
 from graphreader.baselines.read_agent.reader import PagesRetrieval
 from graphreader.baselines.read_agent.tasks import LookUp, MemoryTask, NextPage
@@ -43,7 +43,7 @@ def pages(*numbers: int) -> Any:
 async def test_parallel() -> None:
     decider = scripted(
         look_up=lambda task: LookUp(pages=[4, 2]),
-        memory_answer=lambda task: TextAnswer(
+        memory_answer=lambda task: RefusableAnswer(
             answer="Casa Loma", answered=True, quotes=[CASA_LOMA]
         ),
     )
@@ -81,7 +81,7 @@ async def test_sequential() -> None:
 
 # Retrieval by gists ranks the gists and shows the pages.
 async def test_by_gists() -> None:
-    answerer = ScriptedDecider({PassagesTask: lambda task: TextAnswer(answer="", answered=False)})
+    answerer = ScriptedDecider({PassagesTask: lambda task: TextAnswer(answer="Toronto")})
     builder = GistBuilder([document(STORY)], scripted(), SMALL)
     model = ReaderModel(answerer, 128_000)
     reader = PagesRetrieval("rag", builder, model, BM25, 1, by_gists=True)

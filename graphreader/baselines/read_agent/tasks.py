@@ -7,7 +7,7 @@ from typing import ClassVar, TypeVar
 
 from pydantic import Field
 
-from graphreader.baselines.answering import A, TextAnswer, TextChoice, answer_problem
+from graphreader.baselines.answering import A, RefusableAnswer, TextChoice, answer_problem
 from graphreader.llm.protocols import Decision, Task, folded, names
 from graphreader.usage import Phase
 
@@ -208,12 +208,12 @@ class FinalMemoryTask(MemoryTask[A]):
         return answer_problem(decision, self.options)
 
 
-class MemoryAnswerTask(FinalMemoryTask[TextAnswer]):
+class MemoryAnswerTask(FinalMemoryTask[RefusableAnswer]):
     """Answer in free words."""
 
     __slots__ = ()
     prompt = "memory_answer"
-    decision = TextAnswer
+    decision = RefusableAnswer
 
 
 class MemoryChoiceTask(FinalMemoryTask[TextChoice]):
