@@ -61,7 +61,11 @@ _ACTIVE_HOLDERS: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One kept run, `run` its id; times are seconds of the epoch, `follow` is the run before it."""
+    """One kept run, `run` its id; `began` and `updated` are seconds of the epoch.
+
+    A run is `interrupted` if its process has ended; `process` is the number of the one that works
+    on it now. `error` says why it failed; `follow` is the id of the run that it follows up.
+    """
 
     run: str
     corpus: str

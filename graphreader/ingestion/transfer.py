@@ -143,9 +143,11 @@ async def export_corpus(
     corpus: str,
     target: str | PathLike[str] | BinaryIO,
 ) -> TransferReport:
-    """Write a whole corpus to a file, or to none. Raises UnknownCorpusError.
+    """Write a whole corpus as JSON Lines, to a file that is whole or absent, or to a stream.
 
-    Documents that are not read to their end, or change, are left out; the report says so.
+    That is how it was made, documents with chunks and facts, key elements, and vectors; no merges
+    and no runs. Documents that are not read to their end, or change meanwhile, are left out, with a
+    sentence each in `refused`. Raises UnknownCorpusError.
     """
     record = await Catalog(connection).corpus(corpus)
     header = Header(graphreader=2, corpus=corpus, **asdict(record))
@@ -317,8 +319,9 @@ async def import_corpus(
 ) -> TransferReport:
     """Read an exported corpus into this one, without a model, and normalize it by `stages`.
 
-    Complete documents stay; one with another text is left out, and the report says so. Raises
-    EmbeddingMismatchError, and UsageError for a file that is no whole export.
+    Complete documents stay; one with another text is left out, with a sentence in `refused`. Raises
+    EmbeddingMismatchError if the corpus has other embeddings, and UsageError for a file that is no
+    whole export: what was written before its end stays, and the same import completes it.
     """
     with nullcontext(source) if isinstance(source, Export) else open_export(source) as export:
         await schema.prepare(connection)

@@ -142,7 +142,11 @@ class LanguageModelDecider:
     async def decide(
         self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
     ) -> DecisionResult[D]:
-        """Ask the model, unless a kept reply serves. Raises DecisionError with the cost."""
+        """Ask the model, unless a kept reply serves. Raises DecisionError with the cost.
+
+        That is BudgetError and WindowError before a request, ModelUnavailableError after all
+        retries, ModelRefusedError (key, quota), ReplyError if the second reply is unusable, too.
+        """
         ask = partial(self._ask, task, budget or Budget(), on_token)
         if self._cache is None:
             return await ask()

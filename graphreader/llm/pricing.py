@@ -60,7 +60,11 @@ class Prices:
     def dollars(
         self, name: str, input_tokens: int, output_tokens: int, cached_tokens: int = 0
     ) -> float | None:
-        """The dollars of one request to `name` ("provider:model"); None: not known."""
+        """The dollars of one request to `name` ("provider:model"); None: not known.
+
+        `cached_tokens` are those of the input that the provider had in its cache: they cost
+        `cached_input`, or the table's price of cache reads, instead of the price of input.
+        """
         if name == OFFLINE:
             return 0.0
         name, cached = _normalize(name), min(cached_tokens, input_tokens)

@@ -138,7 +138,11 @@ class ShownTexts:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk in full; `previous` and `subsequent` are (id, index), or None at the edges."""
+    """A chunk in full; `previous` and `subsequent` are (id, index), or None at the edges.
+
+    `index` counts from 0. `start`, `page_starts` and those of `headings` (start, text) are
+    characters of the document; `first_page` is the page on which the chunk begins, 0 without pages.
+    """
 
     id: str
     index: int

@@ -1,8 +1,9 @@
 """Decides which key elements are one thing: merge rules, similarity, association, groups.
 
-After InsTag (Lu et al. 2023): a cosine of at least 0.95, or 40 common facts and 99 %. As embeddings
-find "Austria" like "Australia", a merge must be certain by spelling or place; only for two single
-common words that do not look alike the embedding decides: "film", "movie".
+Two steps of InsTag (Lu et al. 2023), to which the paper refers: a cosine of at least 0.95, or 40
+common facts and 99 %. Stricter than InsTag: as embeddings find "Austria" like "Australia", a merge
+must be certain by spelling or place; only for two single common words that do not look alike the
+embedding decides: "film", "movie". Rare key elements are not dropped, as InsTag drops rare tags.
 """
 
 import re
@@ -130,7 +131,11 @@ def group(
 
 
 def combine(merges: Iterable[Merge]) -> list[Merge]:
-    """Return one merge for each element, the best first, into the end of its chain, by key."""
+    """One merge for each element that changes, into the last of its chain (A, B, C: A into C).
+
+    Semantic merges go before those by association, and high scores before low ones; a merge that
+    would close a circle is left out. The result is sorted by key.
+    """
     steps: dict[str, Merge] = {}
 
     def last(element: Element) -> Element:

@@ -1,7 +1,8 @@
 """Gives the wordings of one key element one key, by rules alone (paper, section 3.2).
 
-The rule aggregation of InsTag (Lu et al. 2023). A rule in doubt does nothing: one node for two
-things gives wrong answers. english.txt has the word lists, also of names like plurals (Adams).
+In the place of InsTag's rule aggregation (Lu et al. 2023), with rules of our own. A rule in doubt
+does nothing: one node for two things gives wrong answers. english.txt has the word lists, also of
+names like plurals (Adams).
 """
 
 import re

@@ -85,7 +85,11 @@ def running(settings: Settings) -> RunningServer | None:
 
 
 def ensure_running(settings: Settings, progress: Progress | None = None) -> RunningServer:
-    """Return the server of these settings, started if need be. Raises ServerError."""
+    """The server of these settings, which is downloaded, installed and started if need be.
+
+    It runs on after this process. Waits while another process starts it. Raises ServerError where
+    it ends or does not answer, and DownloadError where a file cannot be fetched or is wrong.
+    """
     report = progress or no_progress
     server = running(settings)
     if server:
