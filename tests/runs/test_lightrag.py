@@ -1,15 +1,19 @@
 """LightRAG as a reader of an evaluation: its own package, our model, embeddings and counting."""
 
 import json
+import logging
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from graphreader import readers
+from graphreader.baselines.lightrag import load_package
 from graphreader.errors import ModelClosedError, UsageError
 from graphreader.evaluation.readers import evaluated_readers
 from graphreader.models import ModelRegistry
@@ -56,7 +60,8 @@ def server() -> Iterator[OpenAIServer]:
 @pytest.fixture
 def make(server: OpenAIServer, tmp_path: Path) -> Callable[..., Any]:
     """Makes the reader over the texts, with a registry to close."""
-    pytest.importorskip("lightrag")
+    if find_spec("lightrag") is None:
+        pytest.skip("the extra peers is not installed")
 
     def make(**changes: Any) -> Any:
         changes = {"home": tmp_path, "keep_replies": "off", "embeddings": "offline"} | changes
@@ -66,10 +71,25 @@ def make(server: OpenAIServer, tmp_path: Path) -> Callable[..., Any]:
     return make
 
 
+@pytest.fixture
+def unloaded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The package is imported anew, since it reads the environment and sets up a log then."""
+    for name in [one for one in sys.modules if one.partition(".")[0] == "lightrag"]:
+        monkeypatch.delitem(sys.modules, name)
+    logging.getLogger("lightrag").handlers.clear()
+    logging.getLogger("lightrag").disabled = False
+    load_package.cache_clear()
+    yield
+    load_package.cache_clear()
+
+
 # Texts are read in once, with the calls and tokens that this costs, and a question is answered from
 # what LightRAG finds, in the window, with citations; a later reader finds the files.
 async def test_answers(
-    make: Callable[..., Any], server: OpenAIServer, capfd: pytest.CaptureFixture[str]
+    unloaded: None,
+    make: Callable[..., Any],
+    server: OpenAIServer,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     reader, models = make()
 
@@ -129,12 +149,12 @@ async def test_failure(make: Callable[..., Any], server: OpenAIServer, tmp_path:
 
 # Variables and .env files that are its own do not change it, and its .env is not read.
 async def test_environment(
-    make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    unloaded: None, make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (tmp_path / ".env").write_text("LIGHTRAG_LEAK=1\nMAX_GLEANING=0\n")
+    (tmp_path / ".env").write_text("LIGHTRAG_LEAK=1\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WORKSPACE", "leak")
-    monkeypatch.setenv("ENTITY_TYPES", '["leak"]')
+    monkeypatch.setenv("MAX_GLEANING", "0")
     reader, models = make()
     built = await reader.build()
     await models.aclose()
