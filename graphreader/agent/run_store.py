@@ -175,8 +175,9 @@ class RunStore:
         running = await self._read("SELECT id, holder FROM runs WHERE status = 'running'")
         left = [(id, holder) for id, holder in running if _process_of(holder) is None]
         if left:
+            # A run may have ended since it was read.
             interrupt = "UPDATE runs SET status = 'interrupted' WHERE id = ? AND holder = ?"
-            await self._write(interrupt, *left)
+            await self._write(f"{interrupt} AND status = 'running'", *left)
         query = """
         SELECT id FROM runs WHERE status <> 'running' AND (status = 'finished') = ?
         ORDER BY updated DESC LIMIT -1 OFFSET ?

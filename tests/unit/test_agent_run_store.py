@@ -248,6 +248,22 @@ async def test_locked(store: RunStore, path: Path, monkeypatch: pytest.MonkeyPat
     assert left.summary.status == "interrupted"
 
 
+# Runs that end side by side stay finished: none of them takes another one, which is just ending, for
+# the run of a dead process.
+async def test_runs_side_by_side(store: RunStore) -> None:
+    places = asyncio.Semaphore(8)
+
+    async def run(id: str) -> None:
+        async with places:
+            await begin(store, id)
+            await store.end(id, "finished", READING)
+            await store.expired(keep=1000)
+
+    await asyncio.gather(*(run(f"{number:03}") for number in range(200)))
+
+    assert {one.status for one in await store.summaries()} == {"finished"}
+
+
 # What is closed stays closed, and lets go of the runs that it held.
 async def test_closed(store: RunStore, path: Path) -> None:
     await begin(store, "r")
