@@ -18,6 +18,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from graphreader.errors import UsageError
 from graphreader.usage import Usage
 
 _PIPE_WIDTH = 200
@@ -66,7 +67,12 @@ def confirm(question: str) -> bool:
 
 
 def confirm_or_exit(question: str, yes: bool, nothing_done: str) -> None:
-    """Ask before something is lost, unless `yes`; without consent, exit with 1."""
+    """Ask before something is lost, unless `yes`; without consent, exit with 1.
+
+    Raises UsageError where nobody can be asked.
+    """
+    if not yes and not (sys.stdin and sys.stdin.isatty()):
+        raise UsageError(f"{nothing_done} Without a terminal nobody can be asked: add --yes.")
     if not yes and not confirm(question):
         print_error(nothing_done)
         raise typer.Exit(1)

@@ -181,9 +181,11 @@ def delete(
 
 def reindex(
     corpus: Annotated[str, corpus_option("The corpus to index again.")] = "default",
+    yes: YesFlag = False,
     json: JsonFlag = False,
 ) -> None:
     """Index a corpus again after an upgrade or a change of embeddings. No text is read again."""
+    confirm_or_exit(f"Index the corpus {corpus!r} again?", yes, "Nothing was indexed.")
     with open_reader(corpus) as reader, IngestProgress("reindex") as progress:
         vectors = reader.reindex(progress=progress)
     text = f"{corpus}: indexed again, {plural(vectors, 'new vector')}."

@@ -266,7 +266,7 @@ def test_another_embedding(terminal: Terminal, corpus: str) -> None:
         terminal.set(GRAPHREADER_EMBEDDINGS="openai:text-embedding-3-small")
         asking = terminal.run("ask", "Where was Vera Holm born?", "--corpus", corpus, "--json")
         reading = terminal.run("ingest", "good.txt", "--corpus", corpus, "--json")
-        mended = terminal.run("reindex", "--corpus", corpus, "--json")
+        mended = terminal.run("reindex", "--corpus", corpus, "--yes", "--json")
         again = terminal.run("ask", "Where was Vera Holm born?", "--corpus", corpus, "--json")
     terminal.set(OPENAI_API_KEY="", OPENAI_BASE_URL="", GRAPHREADER_EMBEDDINGS="offline")
     refused = terminal.run("ask", "Where was Vera Holm born?", "--corpus", corpus)

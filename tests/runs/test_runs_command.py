@@ -71,7 +71,7 @@ def test_from_a_step(terminal: Terminal, ring: str) -> None:
     assert {one["run"] for one in listed} == {first["run"], second["run"]}
     assert wrong.code == 2
     assert "has no step 9" in wrong.err
-    assert terminal.run("runs", "delete", "--all", "--json").out == '{"deleted": 2}\n'
+    assert terminal.run("runs", "delete", "--all", "--yes", "--json").out == '{"deleted": 2}\n'
 
 
 # A run that is not kept is named in a sentence.

@@ -248,8 +248,8 @@ async def test_locked(store: RunStore, path: Path, monkeypatch: pytest.MonkeyPat
     assert left.summary.status == "interrupted"
 
 
-# Runs that end side by side stay finished: none of them takes another one, which is just ending, for
-# the run of a dead process.
+# Runs that end side by side stay finished: a run that is just ending is not taken for one of a dead
+# process.
 async def test_runs_side_by_side(store: RunStore) -> None:
     places = asyncio.Semaphore(8)
 

@@ -408,6 +408,20 @@ def test_stats(terminal: Terminal, file: Path) -> None:
     assert counts["newest"].endswith("+00:00")
 
 
+# Where nobody can be asked, what destroys or pays for a whole needs `--yes`.
+@pytest.mark.parametrize("command", ["delete --all", "runs delete --all", "reindex", "cache clear"])
+def test_yes_without_terminal(
+    terminal: Terminal, file: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+
+    outcome = terminal.run(*command.split())
+
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.endswith("Without a terminal nobody can be asked: add --yes.\n")
+    assert ReplyCache(file).stats().replies == 3
+
+
 # A person is asked before anything is cleared, unless `--yes` is given.
 @pytest.mark.parametrize(("options", "left"), [([], 3), (["--yes"], 0)], ids=["no", "yes"])
 def test_clear(
