@@ -260,8 +260,8 @@ class Settings(BaseSettings):
     @field_validator("page_words")
     @classmethod
     def _check_page_words(cls, value: str | None) -> str | None:
-        sizes = [int(one) for one in (value or "1-1").split("-") if one.strip().isdecimal()]
-        if len(sizes) != 2 or not 1 <= sizes[0] <= sizes[1]:
+        sizes = re.fullmatch(r"\s*(\d+)\s*-\s*(\d+)\s*", value or "1-1")
+        if not sizes or not 1 <= int(sizes[1]) <= int(sizes[2]):
             raise ValueError("give the fewest and the most words, such as 280-600")
         return value
 

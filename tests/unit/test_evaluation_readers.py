@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,30 @@ async def test_windows(make: Make) -> None:
     assert [one.window for one in readers] == [2048, 2048, 9000, 9000]
     async with readers[2].prepare(RECORD, DOCUMENTS) as prepared:
         assert (prepared.reader.name, prepared.reader.window) == ("full-text", 9000)
+
+
+# The sizes of pages are those of the setting, else of NarrativeQA's books, else of the length.
+@pytest.mark.parametrize(
+    ("subset", "words", "pages"), [("", None, 2), ("book", None, 1), ("book", "90-100", 11)]
+)
+async def test_page_sizes(make: Make, subset: str, words: str | None, pages: int) -> None:
+    text = "\n\n".join(f"Two three four five six seven eight nine ten {n}." for n in range(100))
+    record = replace(RECORD, documents=(SourceText("Band", text),), subset=subset)
+    (gistmem,) = make("gistmem", page_words=words)
+
+    async with gistmem.prepare(record, documents_of(record)) as prepared:
+        calls = {name.split()[0]: usage.calls for name, usage in prepared.built.items()}
+    assert calls["gist"] == pages
+
+
+# Readers that search by embeddings keep the vectors of the texts under the home.
+@pytest.mark.parametrize("name", ["rag-embedding-1", "search-agent"])
+async def test_vectors_kept(make: Make, settings: Settings, name: str) -> None:
+    (searching,) = make(name)
+    async with searching.prepare(RECORD, DOCUMENTS) as prepared:
+        await prepared.reader.aask(RECORD.question)
+
+    assert len(list((settings.home / "vectors").glob("*.npy"))) == 1
 
 
 # Pages and gists are made, and their cost counted, before the first question; task-aware gists are

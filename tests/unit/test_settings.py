@@ -52,6 +52,13 @@ def test_stages_of_normalization(
         Settings.read(normalize="semantic,frequency")
 
 
+# The sizes of pages are two numbers of words, the smaller one first.
+@pytest.mark.parametrize("words", ["280", "600-280", "0-9", "280--600", "a-280-600"])
+def test_page_words(words: str) -> None:
+    with pytest.raises(SettingsError, match=r"GRAPHREADER_PAGE_WORDS.*280-600"):
+        Settings.read(page_words=words)
+
+
 # A name that is nearly that of a setting is found; names of others' are left alone.
 def test_misspelled_names(monkeypatch: pytest.MonkeyPatch) -> None:
     slips = ("GRAPHREADER_CONCURENCY", "NEO4J_URL", "NEO4J_USER")
