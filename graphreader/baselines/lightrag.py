@@ -71,8 +71,8 @@ def load_package() -> Any:
     """The package, without its log, its `.env` and its variables. Raises UsageError."""
     for name in ("lightrag", "nano-vectordb"):
         logging.getLogger(name).disabled = True
-    http = logging.getLogger("httpx")
-    level = http.level
+    changed = logging.root, logging.getLogger("httpx")  # by the imports
+    before = [(one, one.level, list(one.handlers)) for one in changed]
     try:
         with hidden_environment(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -85,7 +85,9 @@ def load_package() -> Any:
             'pip install -e ".[peers]"'
         ) from error
     finally:
-        http.setLevel(level)  # the package changes it
+        for logger, level, handlers in before:
+            logger.setLevel(level)
+            logger.handlers[:] = handlers
     return package
 
 

@@ -74,10 +74,12 @@ def make(server: OpenAIServer, tmp_path: Path) -> Callable[..., Any]:
 @pytest.fixture
 def unloaded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The package is imported anew, since it reads the environment and sets up a log then."""
-    for name in [one for one in sys.modules if one.partition(".")[0] == "lightrag"]:
+    packages = ("lightrag", "nano_vectordb")
+    for name in [one for one in sys.modules if one.partition(".")[0] in packages]:
         monkeypatch.delitem(sys.modules, name)
     logging.getLogger("lightrag").handlers.clear()
     logging.getLogger("lightrag").disabled = False
+    monkeypatch.setattr(logging.root, "handlers", [])
     load_package.cache_clear()
     yield
     load_package.cache_clear()
@@ -115,6 +117,7 @@ async def test_answers(
     assert TEXTS[0].id in reading.documents_read
     assert "Marta Quiroga lived in Valparaiso." in reading.evidence
     assert capfd.readouterr() == ("", "")
+    assert not logging.root.handlers
 
 
 # Its own prompts are sent as they are, the second pass with the first reply as a turn of its own.
