@@ -79,7 +79,6 @@ def unloaded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.delitem(sys.modules, name)
     logging.getLogger("lightrag").handlers.clear()
     logging.getLogger("lightrag").disabled = False
-    monkeypatch.setattr(logging.root, "handlers", [])
     load_package.cache_clear()
     yield
     load_package.cache_clear()
@@ -117,7 +116,17 @@ async def test_answers(
     assert TEXTS[0].id in reading.documents_read
     assert "Marta Quiroga lived in Valparaiso." in reading.evidence
     assert capfd.readouterr() == ("", "")
-    assert not logging.root.handlers
+
+
+# Its packages leave the root logger as it is.
+def test_root_logger(unloaded: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("nano_vectordb")
+    monkeypatch.delitem(sys.modules, "nano_vectordb.dbs")
+    with monkeypatch.context() as patch:
+        patch.setattr(logging.root, "handlers", [])
+        load_package()
+
+        assert not logging.root.handlers
 
 
 # Its own prompts are sent as they are, the second pass with the first reply as a turn of its own.
