@@ -14,8 +14,10 @@ from graphreader.evaluation.costs import Cost, Counts, estimate_costs
 from graphreader.evaluation.plan import Plan, QuestionSelection, make_plan
 from graphreader.evaluation.readers import MODEL_PHASES, evaluated_readers
 from graphreader.evaluation.results import (
+    BUILDING_COSTS,
     EQUAL_READING,
     READINGS,
+    BuildingFile,
     EvaluationProgress,
     ReadingKey,
     ReadingsFile,
@@ -199,9 +201,9 @@ class Evaluation:
             "notes": list(self.notes),
         }
         self._folder.record_run(self._fixed, details)
-        sync.run(self._run(self._readings, self._folder.path / EQUAL_READING))
+        sync.run(self._run(self._readings, self._folder.path))
 
-    async def _run(self, readings: ReadingsFile, equal_reading: Path) -> None:
+    async def _run(self, readings: ReadingsFile, folder: Path) -> None:
         check_packages(record for group in self.plan.groups for record in group.records)
         async with AsyncExitStack() as stack:
             for arm in self.arms:
@@ -213,6 +215,7 @@ class Evaluation:
                 self.plan,
                 self.arms,
                 readings,
+                stack.enter_context(BuildingFile(folder / BUILDING_COSTS)),
                 Scorer(rater),
                 concurrency=self._settings.concurrency if self.uses_model else _OFFLINE_CONCURRENCY,
                 max_dollars=self._request.max_dollars,
@@ -228,7 +231,7 @@ class Evaluation:
             if self._compared:
                 embedder = open_embedder(self._settings)
                 stack.push_async_callback(embedder.aclose)
-                file = EqualBudgetFile(equal_reading, embedder)
+                file = EqualBudgetFile(folder / EQUAL_READING, embedder)
                 compared = [arm for arm in self.arms if arm.reader.name == self._compared]
                 await stack.enter_context(file).rank(self.plan, compared, self._compared_tokens)
 

@@ -5,8 +5,9 @@ A row is a reading, indexed by the question's id; a column has its name in table
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,14 @@ from graphreader.errors import UsageError
 from graphreader.evaluation.metrics import evidence
 from graphreader.evaluation.metrics.answers import import_extra
 from graphreader.evaluation.metrics.evidence import Interval, mean_interval
-from graphreader.evaluation.results import EQUAL_READING, READINGS, REQUIRED, read_run
+from graphreader.evaluation.results import (
+    BUILDING_COSTS,
+    BUILDING_KEYS,
+    EQUAL_READING,
+    READINGS,
+    REQUIRED,
+    read_run,
+)
 from graphreader.evaluation.variants import SWEEP_NAME, is_study
 from graphreader.files import Line, complete_lines
 from graphreader.usage import BUILDING, Usage
@@ -53,11 +61,15 @@ _OTHER_PHASES = {*BUILDING, "rate"}  # phases that are no part of the cost of a 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The lines of an evaluation's files, and the content of `run.json`."""
+    """The lines of an evaluation's files, and the content of `run.json`.
+
+    `building` are the tokens that each graph cost (or pages, or gists), by its name.
+    """
 
     lines: Sequence[Line]
     equal: Sequence[Line]
     run: Mapping[str, Any]
+    building: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_results(folder: Path) -> Results:
@@ -69,7 +81,10 @@ def read_results(folder: Path) -> Results:
             "`graphreader evaluate --out` filled."
         )
     equal = _read_lines(folder / EQUAL_READING, _RANKING_KEYS)
-    return Results(lines, equal, read_run(folder))
+    building: Counter[str] = Counter()
+    for line in _lines(folder / BUILDING_COSTS, BUILDING_KEYS):
+        building[line["name"]] += Usage(**line["usage"]).tokens
+    return Results(lines, equal, read_run(folder), building)
 
 
 _RANKING = ("dataset", "length", "reader", "against", "tokens_read", "k")
@@ -79,17 +94,20 @@ _KEY = ("dataset", "id", "length", "reader", "model", "repeat", "against")
 
 
 def _read_lines(path: Path, keys: frozenset[str]) -> list[Line]:
-    """The lines of a file, if there is one, the last of each key. Raises UsageError."""
-    lines = [line for line, _ in complete_lines(path, keys)] if path.is_file() else []
+    """The lines of a file, the last of each key. Raises UsageError."""
+    lines = _lines(path, keys)
     return list({tuple(line.get(name) for name in _KEY): line for line in lines}.values())
 
 
-def readings_frame(lines: Sequence[Line]) -> "DataFrame":
+def _lines(path: Path, keys: frozenset[str]) -> Iterable[Line]:
+    return (line for line, _ in complete_lines(path, keys)) if path.is_file() else ()
+
+
+def readings_frame(lines: Sequence[Line], building: Mapping[str, int]) -> "DataFrame":
     """The DataFrame of readings. Raises UsageError, which names the extra, without pandas."""
     pandas = import_extra("pandas", "A report")
     ids = [line["id"] for line in lines]
-    costs = _building_costs(lines)
-    numbers = [{**_scores(line), **_amounts(line, costs)} for line in lines]
+    numbers = [{**_scores(line), **_amounts(line, building)} for line in lines]
     properties = pandas.DataFrame([_properties(line) for line in lines], index=ids)
     return pandas.concat([properties, pandas.DataFrame(numbers, index=ids, dtype=float)], axis=1)
 
@@ -160,19 +178,7 @@ def _scores(line: Line) -> dict[str, float | None]:
     }
 
 
-def _building_costs(lines: Sequence[Line]) -> dict[str, int]:
-    """The tokens that each graph cost (or pages, or gists), by its name.
-
-    The first reading that needs it pays for it: those of other readers and of repeats find it made.
-    """
-    costs: dict[str, int] = {}
-    for line in lines:
-        for name, usage in (line.get("built") or {}).items():
-            costs[name] = max(costs.get(name, 0), Usage(**usage).tokens)
-    return costs
-
-
-def _amounts(line: Line, costs: Mapping[str, int]) -> dict[str, float | None]:
+def _amounts(line: Line, building: Mapping[str, int]) -> dict[str, float | None]:
     """Tokens, seconds and so on, by the names of their columns; none of a reading that failed."""
     compression, size = line.get("compression") or {}, line.get("record_tokens") or None
     built = line.get("built")
@@ -185,7 +191,7 @@ def _amounts(line: Line, costs: Mapping[str, int]) -> dict[str, float | None]:
         "Tokens a question": cost.tokens,
         "Calls": cost.calls,
         "Dollars": cost.dollars,
-        "Building a text": sum(costs[name] for name in built) if built else None,
+        "Building a text": sum(building.get(name, 0) for name in built) if built else None,
         **{name: phases.get(phase, Usage()).tokens for phase, name in PHASES.items()},
         "Compression, gists": compression.get("gists"),
         "Compression, at the question": compression.get("final_query"),

@@ -4,7 +4,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -36,14 +36,9 @@ MODEL_PHASES: tuple[Phase, ...] = ("extract", "explore", "answer")
 
 @dataclass(frozen=True, slots=True)
 class PreparedReader:
-    """A reader with documents, and the sizes of its graph or gists.
-
-    `built` has what was spent now by the names of what was built: a graph, pages or gists. Readers
-    that share a graph name it alike, so that its cost is its own and not that of a reader.
-    """
+    """A reader with documents, and the sizes of its graph or gists."""
 
     reader: Reader
-    built: Mapping[str, Usage] = field(default_factory=dict)
     graph: Mapping[str, Any] | None = None
     compression: Mapping[str, Any] | None = None
 
@@ -56,9 +51,13 @@ class EvaluatedReader(ABC):
 
     @abstractmethod
     def prepare(
-        self, record: Record, documents: Sequence[Document]
+        self, record: Record, documents: Sequence[Document], built: dict[str, Usage]
     ) -> AbstractAsyncContextManager[PreparedReader]:
-        """The reader, ready for questions about the documents, made of the record."""
+        """The reader, ready for questions about the documents, made of the record.
+
+        `built` receives the names of the graph, pages or gists that it needs, with what was spent
+        on each now, also by a failure. Readers that share a graph name it alike.
+        """
 
     async def discard(self, documents: Sequence[Document]) -> None:  # noqa: B027
         """Delete the graph of these documents, unless graphs are kept."""
@@ -123,16 +122,20 @@ class EvaluatedGraphReader(EvaluatedReader):
 
     @asynccontextmanager
     async def prepare(
-        self, record: Record, documents: Sequence[Document]
+        self, record: Record, documents: Sequence[Document], built: dict[str, Usage]
     ) -> AsyncIterator[PreparedReader]:
         """Read the documents into their corpus, unless they are there already."""
         reader = self._reader.at(self.corpus(documents))
         sources = [_SourceDocument(one.text, {"title": one.title}, one.id) for one in documents]
-        report = await reader.aingest(*sources)
+        try:
+            report = await reader.aingest(*sources)
+        except DecisionError as error:
+            built[reader.corpus] = error.spent
+            raise
+        built[reader.corpus] = report.usage
         ids = {one.id: one.source for one in report.documents if one.id}
         adapter = _GraphReaderAdapter(self.name, self.window, self._models, reader, ids)
-        built = {reader.corpus: report.usage}
-        yield PreparedReader(adapter, built, graph=asdict(await reader.astats()))
+        yield PreparedReader(adapter, graph=asdict(await reader.astats()))
 
     async def discard(self, documents: Sequence[Document]) -> None:
         """Delete the corpus, unless it is to be kept."""
@@ -240,24 +243,26 @@ class EvaluatedBaseline(EvaluatedReader):
 
     @asynccontextmanager
     async def prepare(
-        self, record: Record, documents: Sequence[Document]
+        self, record: Record, documents: Sequence[Document], built: dict[str, Usage]
     ) -> AsyncIterator[PreparedReader]:
         """The reader over the documents; its pages and gists, if it has any, are made here."""
         material = Material(documents, preset_for(parse_length(record.length), record.subset))
         if self.name == Golden.name:
             material = replace(material, golden=_golden(record))
         reader = readers.make(self.name, material, self._models)
+        sizes = None
         if isinstance(reader, LightRAG):
-            usage, model = await reader.build(), self._models.settings.model_for("extract")
-            yield PreparedReader(reader, {f"lightrag {documents[0].corpus} {model}": usage})
-            return
-        if not isinstance(reader, PageReader):
-            yield PreparedReader(reader)
-            return
-        sizes = await reader.prepare()
-        place = documents[0].corpus, self._models.settings.model_for("gist")
-        built = {" ".join((phase, *place)): usage for phase, usage in reader.builder.built.items()}
-        yield PreparedReader(reader, built, compression=sizes)
+            name = f"lightrag {documents[0].corpus} {self._models.settings.model_for('extract')}"
+            built[name] = await reader.build()
+        elif isinstance(reader, PageReader):
+            phases: list[Phase] = ["paginate", "gist"] if reader.needs_gists else ["paginate"]
+            place = documents[0].corpus, self._models.settings.model_for("gist")
+            try:
+                sizes = await reader.prepare()
+            finally:
+                spent = reader.builder.built
+                built |= {" ".join((one, *place)): spent.get(one, Usage()) for one in phases}
+        yield PreparedReader(reader, compression=sizes)
 
     async def aclose(self) -> None:
         """Close the deciders."""

@@ -86,7 +86,7 @@ def write_report(folder: Path) -> Report:
 
 def all_tables(results: Results) -> list[Table]:
     """The tables that these results fill, the main one first."""
-    frame = readings_frame(results.lines)
+    frame = readings_frame(results.lines, results.building)
     equal = equal_budget_frame(results.equal)
     tables = paper_tables(frame, equal)
     notes = results.run.get("notes", ())

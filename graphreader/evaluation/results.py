@@ -1,13 +1,14 @@
 """The results folder of an evaluation, its readings and their progress, and the ids of documents.
 
-`run.json` has settings and commands, `readings.jsonl` one line a reading, written at once, and
-`equal_reading.jsonl` what rankings read within the same token budget.
+`run.json` has settings and commands, `readings.jsonl` one line a reading, written at once,
+`building.jsonl` the cost of graphs, pages and gists, and `equal_reading.jsonl` what rankings read
+within the same token budget.
 """
 
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -20,8 +21,10 @@ from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.metrics.evidence import fcr
 from graphreader.files import Line, LinesFile, atomic_write
 from graphreader.ingestion.loading.content import from_text, is_blank
+from graphreader.usage import Usage
 
 READINGS, EQUAL_READING, RUN = "readings.jsonl", "equal_reading.jsonl", "run.json"
+BUILDING_COSTS = "building.jsonl"
 
 
 class ResultsFolder:
@@ -107,6 +110,7 @@ class ReadingKey:
 
 _FIGURES = ("em", "f1", "documents_read", "gold_documents", "tokens_read", "usage", "seconds")
 REQUIRED = frozenset((*ReadingKey.__slots__, "digest", "error", *_FIGURES))
+BUILDING_KEYS = frozenset(("name", "usage", "complete"))
 
 
 class ReadingsFile(LinesFile):
@@ -137,6 +141,29 @@ class ReadingsFile(LinesFile):
         if line.get("unrated") is not None:
             self.unrated[key] = line
         self._on_line(line)
+
+
+class BuildingFile(LinesFile):
+    """The file `building.jsonl`: what was spent to build each graph, pages or gists, by its name.
+
+    A line is written before any question is asked, also for a part whose building failed. What
+    was complete once costs nothing more, though it is deleted and built again.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, BUILDING_KEYS)
+        self._complete: set[str] = set()
+
+    def note(self, line: Line) -> None:
+        """Register what is complete."""
+        if line["complete"]:
+            self._complete.add(line["name"])
+
+    def add(self, built: Mapping[str, Usage], *, complete: bool) -> None:
+        """Write what was spent now."""
+        for name, usage in built.items():
+            if usage.calls and name not in self._complete:
+                self.append({"name": name, "usage": asdict(usage), "complete": complete})
 
 
 _SCORES, _AMOUNTS = ("em", "f1", "fcr"), ("tokens", "calls", "seconds")

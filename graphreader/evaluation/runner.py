@@ -1,9 +1,10 @@
 """Running an evaluation: every question to every reader, and rankings with the same tokens."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import accumulate, product
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.plan import Plan, QuestionGroup
 from graphreader.evaluation.readers import EvaluatedReader, PreparedReader
 from graphreader.evaluation.results import (
+    BuildingFile,
     Context,
     ReadingKey,
     ReadingsFile,
@@ -70,32 +72,28 @@ class Arm:
         return ReadingKey(group.dataset, record.id, group.length, name, self.model, self.repeat)
 
 
-@dataclass(frozen=True, slots=True)
 class PreparedGroup:
-    """A group of questions with its contexts built and their documents made.
+    """A group of questions, its records by their ids, and the `context` that all of them have.
 
-    `records` are by their ids; all have the same `context`, of `tokens` tokens, or `gpt4_tokens` in
-    the encoding of GPT-4, in which the papers count.
+    Building it may take a second.
     """
 
-    group: QuestionGroup
-    corpus: str
-    records: Mapping[str, Record]
-    context: Context
-    tokens: int
-    gpt4_tokens: int
+    def __init__(self, group: QuestionGroup) -> None:
+        self.group = group
+        self.records = {record.id: record for record in group.build_contexts()}
+        first = next(iter(self.records.values()))
+        self.corpus = corpus_of(first)
+        self.context = Context(first, group.contexts)
 
-    @classmethod
-    def of(cls, group: QuestionGroup) -> "PreparedGroup":
-        """Build the contexts, which may take a second."""
-        records = {record.id: record for record in group.build_contexts()}
-        first = next(iter(records.values()))
-        context = Context(first, group.contexts)
-        tokens = [
-            sum(count(one.text, encoding) for one in context.documents)
-            for encoding in (DEFAULT, encoding_for("gpt-4"))
-        ]
-        return cls(group, corpus_of(first), records, context, *tokens)
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
+        """The tokens of the context, also in GPT-4's encoding, in which the papers count."""
+        encodings = {"record_tokens": DEFAULT, "gpt4_tokens": encoding_for("gpt-4")}
+        documents = self.context.documents
+        return {
+            name: sum(count(one.text, encoding) for one in documents)
+            for name, encoding in encodings.items()
+        }
 
 
 def line_of(
@@ -103,9 +101,13 @@ def line_of(
     prepared: PreparedGroup,
     record: Record,
     reader: PreparedReader | None,
+    built: Iterable[str],
     figures: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """One line of `readings.jsonl`; `reader` is None where it could not be prepared."""
+    """One line of `readings.jsonl`; `reader` is None where it could not be prepared.
+
+    `built` are the names of what it needs in `building.jsonl`.
+    """
     # The digest is that of the record as its dataset has it: a longer context depends on the pool.
     original = next(one for one in prepared.group.records if one.id == record.id)
     return {
@@ -117,12 +119,11 @@ def line_of(
         "question": record.question,
         "digest": record_digest(original),
         "gold_documents": list(record.gold_documents),
-        "record_tokens": prepared.tokens,
-        "gpt4_tokens": prepared.gpt4_tokens,
+        **prepared.sizes,
         "documents": len(record.documents),
         "contexts": prepared.group.contexts,
         "corpus": prepared.corpus,
-        "built": {name: asdict(usage) for name, usage in reader.built.items()} if reader else {},
+        "built": list(built),
         "graph": reader.graph if reader else None,
         "compression": reader.compression if reader else None,
         **figures,
@@ -137,6 +138,7 @@ class EvaluationRunner:
         plan: Plan,
         arms: Sequence[Arm],
         file: ReadingsFile,
+        building: BuildingFile,
         scorer: Scorer,
         *,
         concurrency: int,
@@ -146,6 +148,7 @@ class EvaluationRunner:
         self._plan = plan
         self._arms = arms
         self._file = file
+        self._building = building
         self._scorer = scorer
         self._concurrency = concurrency
         self._max_dollars = max_dollars
@@ -167,7 +170,7 @@ class EvaluationRunner:
             await bounded_gather(unrated, self._rate, self._concurrency)
         if not missing:
             return
-        prepared = await asyncio.to_thread(PreparedGroup.of, group)
+        prepared = await asyncio.to_thread(PreparedGroup, group)
         async with self._corpus_locks.setdefault(prepared.corpus, asyncio.Lock()):
             for arm, records in missing:
                 contexts = [prepared.records[record.id] for record in records]
@@ -187,28 +190,32 @@ class EvaluationRunner:
         self, arm: Arm, prepared: PreparedGroup, records: Sequence[Record]
     ) -> None:
         self._raise_if_stopped()
+        built: dict[str, Usage] = {}
         async with AsyncExitStack() as stack:
             try:
-                reader = await stack.enter_async_context(
-                    arm.reader.prepare(records[0], prepared.context.documents)
-                )
+                preparing = arm.reader.prepare(records[0], prepared.context.documents, built)
+                reader = await stack.enter_async_context(preparing)
             except GraphReaderError as error:
+                self._building.add(built, complete=False)
                 self._stop_if_final(error)
                 for record in records:
                     figures = failed_figures(record, error, prepared.context)
-                    self._file.append(line_of(arm, prepared, record, None, figures))
-                self._add_usage(Usage(**figures["usage"]))
+                    self._file.append(line_of(arm, prepared, record, None, built, figures))
+                self._add_usage(sum(built.values(), Usage()))
                 return
-            self._add_usage(sum(reader.built.values(), Usage()))
+            self._building.add(built, complete=True)
+            self._add_usage(sum(built.values(), Usage()))
 
             async def ask(record: Record) -> None:
-                await self._ask(arm, prepared, record, reader)
+                figures, usage = await self._ask(record, prepared, reader)
+                self._keep(line_of(arm, prepared, record, reader, built, figures), usage)
 
             await bounded_gather(records, ask, self._concurrency)
 
     async def _ask(
-        self, arm: Arm, prepared: PreparedGroup, record: Record, reader: PreparedReader
-    ) -> None:
+        self, record: Record, prepared: PreparedGroup, reader: PreparedReader
+    ) -> tuple[dict[str, Any], Usage]:
+        """The figures of a reading, and what it and its rating cost."""
         async with self._question_slots:
             self._raise_if_stopped()
             try:
@@ -224,8 +231,7 @@ class EvaluationRunner:
                 if reading.compression is not None:
                     rate = {"final_query": reading.compression}
                     figures["compression"] = {**(reader.compression or {}), **rate}
-        usage = Usage(**figures["usage"]) + Usage(**figures["rating_usage"])
-        self._keep(line_of(arm, prepared, record, reader, figures), usage)
+        return figures, Usage(**figures["usage"]) + Usage(**figures["rating_usage"])
 
     def _keep(self, line: Line, usage: Usage) -> None:
         """Append a line before anything can end the evaluation, as its reading is paid for."""
@@ -288,7 +294,7 @@ class EqualBudgetFile(LinesFile):
             ]
             if not missing:
                 continue
-            prepared = PreparedGroup.of(group)
+            prepared = PreparedGroup(group)
             passages = passages_of(prepared.context.documents, arms[0].settings.chunk_tokens)
             home = arms[0].settings.home / "vectors"
             rankings: dict[str, Ranking] = {

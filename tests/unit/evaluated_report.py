@@ -8,8 +8,9 @@ rewrite them after an intended change:
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from graphreader.evaluation.measures import Results
@@ -22,7 +23,7 @@ EVALUATED = Path(__file__).parent / "evaluated"
 
 def copy_evaluation(stored: Path, folder: Path) -> Path:
     """Copy a stored evaluation into a folder that may be written to."""
-    for name in ("readings.jsonl", "equal_reading.jsonl", "run.json"):
+    for name in ("readings.jsonl", "building.jsonl", "equal_reading.jsonl", "run.json"):
         shutil.copy(stored / name, folder / name)
     return folder
 
@@ -55,9 +56,14 @@ def as_line(**values: Any) -> str:
     return json.dumps(reading(**values))
 
 
-def tables(*lines: Line, equal: Sequence[Line] = ()) -> dict[str, Table]:
-    """The tables of these lines, by their names."""
-    return {table.name: table for table in all_tables(Results(lines, equal, {}))}
+def tables(
+    *lines: Line,
+    equal: Sequence[Line] = (),
+    building: Mapping[str, int] = MappingProxyType({}),
+    **run: Any,
+) -> dict[str, Table]:
+    """The tables of these lines, by their names; `run` is what `run.json` has."""
+    return {table.name: table for table in all_tables(Results(lines, equal, run, building))}
 
 
 def cells(table: Table, *columns: str, paper: bool = False) -> list[list[object]]:

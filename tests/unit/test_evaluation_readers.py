@@ -22,6 +22,7 @@ from graphreader.evaluation.variants import (
     without_node_selection,
 )
 from graphreader.settings import Settings
+from graphreader.usage import Usage
 
 RECORD = Record(
     "q", "bands", "Where was it formed?", ("Toronto",), (SourceText("Band", "In Toronto."),)
@@ -55,7 +56,7 @@ async def test_windows(make: Make) -> None:
     readers = make("rag-bm25-12", "golden", "full-text", "gistmem", window=2048, long_window=9000)
 
     assert [one.window for one in readers] == [2048, 2048, 9000, 9000]
-    async with readers[2].prepare(RECORD, DOCUMENTS) as prepared:
+    async with readers[2].prepare(RECORD, DOCUMENTS, {}) as prepared:
         assert (prepared.reader.name, prepared.reader.window) == ("full-text", 9000)
 
 
@@ -68,8 +69,9 @@ async def test_page_sizes(make: Make, subset: str, words: str | None, pages: int
     record = replace(RECORD, documents=(SourceText("Band", text),), subset=subset)
     (gistmem,) = make("gistmem", page_words=words)
 
-    async with gistmem.prepare(record, documents_of(record)) as prepared:
-        calls = {name.split()[0]: usage.calls for name, usage in prepared.built.items()}
+    built: dict[str, Usage] = {}
+    async with gistmem.prepare(record, documents_of(record), built):
+        calls = {name.split()[0]: usage.calls for name, usage in built.items()}
     assert calls["gist"] == pages
 
 
@@ -77,29 +79,29 @@ async def test_page_sizes(make: Make, subset: str, words: str | None, pages: int
 @pytest.mark.parametrize("name", ["rag-embedding-1", "search-agent"])
 async def test_vectors_kept(make: Make, settings: Settings, name: str) -> None:
     (searching,) = make(name)
-    async with searching.prepare(RECORD, DOCUMENTS) as prepared:
+    async with searching.prepare(RECORD, DOCUMENTS, {}) as prepared:
         await prepared.reader.aask(RECORD.question)
 
     assert len(list((settings.home / "vectors").glob("*.npy"))) == 1
 
 
-# Pages and gists are made, and their cost counted, before the first question; task-aware gists are
-# made for each question.
+# Pages and gists are made, and their cost counted, before the first question, and named also where
+# they were kept; task-aware gists are made for each question.
 async def test_building(make: Make) -> None:
-    names = ("read-agent-s", "read-agent-s-task-aware", "rag-pages-bm25-3", "rag-gists-bm25-3")
-    plain, aware, paging, by_gists = make(*names)
-    async with plain.prepare(RECORD, DOCUMENTS) as one, aware.prepare(RECORD, DOCUMENTS) as other:
-        readings = [await each.reader.aask(RECORD.question) for each in (one, other)]
-    async with paging.prepare(RECORD, DOCUMENTS) as pages:
-        pass
-    async with by_gists.prepare(RECORD, DOCUMENTS) as gists:
-        pass
+    names = "read-agent-s", "read-agent-s-task-aware", "rag-pages-bm25-3", "rag-gists-bm25-3"
+    plain, aware, paging, again = make(*names)
+    prepared, built, readings = [], [], []
+    for reader in (plain, aware, paging, again):
+        built.append(dict[str, Usage]())
+        async with reader.prepare(RECORD, DOCUMENTS, built[-1]) as one:
+            prepared.append(one)
+            readings.append(await one.reader.aask(RECORD.question))
 
-    assert {name.split()[0]: usage.calls for name, usage in one.built.items()} == {"gist": 1}
-    assert not other.built
-    assert not pages.built
-    assert one.compression == gists.compression != {}
-    assert not other.compression
+    calls = [{name.split()[0]: usage.calls for name, usage in one.items()} for one in built]
+    assert calls == [{"paginate": 0, "gist": 1}, *[{"paginate": 0}] * 2, {"paginate": 0, "gist": 0}]
+    assert built[0].keys() == built[3].keys() > built[1].keys()
+    assert prepared[0].compression == prepared[3].compression != {}
+    assert not prepared[1].compression
     assert not {"paginate", "gist"} & readings[0].phases.keys()
     assert "gist" in readings[1].phases
 

@@ -21,9 +21,10 @@ from graphreader.errors import (
     UsageError,
 )
 from graphreader.evaluation.datasets.record import Record
+from graphreader.evaluation.measures import read_results
 from graphreader.evaluation.plan import Plan, QuestionSelection, make_plan
 from graphreader.evaluation.readers import EvaluatedReader, PreparedReader
-from graphreader.evaluation.results import ReadingKey, ReadingsFile, ResultsFolder
+from graphreader.evaluation.results import BuildingFile, ReadingKey, ReadingsFile, ResultsFolder
 from graphreader.evaluation.runner import Arm, EqualBudgetFile, EvaluationRunner, within_budget
 from graphreader.evaluation.scoring import Scorer
 from graphreader.files import Line
@@ -37,6 +38,9 @@ from graphreader.usage import Usage
 def answer(question: str, **more: Any) -> Reading:
     usage = Usage(1, 90, 10, seconds=0.1, dollars=0.5)
     return Reading(question, "Toronto", "", answered=True, corpus="c", plan="", usage=usage, **more)
+
+
+BUILT = Usage(2, 10, 5)
 
 
 class FakeReader(EvaluatedReader):
@@ -53,14 +57,15 @@ class FakeReader(EvaluatedReader):
 
     @asynccontextmanager
     async def prepare(
-        self, record: Record, documents: Sequence[Document]
+        self, record: Record, documents: Sequence[Document], built: dict[str, Usage]
     ) -> AsyncIterator[PreparedReader]:
+        built["a graph"] = BUILT
         if self.fails:
             raise self.fails
         self.prepared_for.append([one.text for one in documents])
         self.open += 1
         self.most_open = max(self.open, self.most_open)
-        yield PreparedReader(self, {"a graph": Usage(2, 10, 5)}, {"chunks": 3}, None)
+        yield PreparedReader(self, {"chunks": 3}, None)
         self.open -= 1
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
@@ -120,17 +125,27 @@ def long_plan(tmp_path: File) -> Plan:
     return plan_of(write(tmp_path, {f"q{n}": f"text {n}" for n in range(9)}))
 
 
-async def run(out: File, plan: Plan, *readers: FakeReader, concurrency: int = 2) -> list[Line]:
+async def run(
+    out: File,
+    plan: Plan,
+    *readers: FakeReader,
+    concurrency: int = 2,
+    max_dollars: float | None = None,
+) -> list[Line]:
     """Ask everything that the file lacks; all its lines."""
     lines: list[Line] = []
     arms = [Arm(one, Settings()) for one in readers]
-    with ReadingsFile(out / "readings.jsonl", lines.append) as file:
-        await EvaluationRunner(plan, arms, file, Scorer(), concurrency=concurrency).run()
+    limits: dict[str, Any] = {"concurrency": concurrency, "max_dollars": max_dollars}
+    with (
+        ReadingsFile(out / "readings.jsonl", lines.append) as file,
+        BuildingFile(out / "building.jsonl") as building,
+    ):
+        await EvaluationRunner(plan, arms, file, building, Scorer(), **limits).run()
     return lines
 
 
-def kept(out: File) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (out / "readings.jsonl").read_text().splitlines()]
+def kept(out: File, name: str = "readings.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / name).read_text().splitlines()]
 
 
 # Every question is put to every reader; questions about the same documents share one prepared
@@ -144,7 +159,7 @@ async def test_lines(plan: Plan, tmp_path: File) -> None:
         (id_, name) for id_ in ("q1", "q2", "q3") for name in ("one", "other")
     ]
     assert {line["em"] for line in lines} == {1.0}
-    assert lines[0]["built"] == {"a graph": asdict(Usage(2, 10, 5))}
+    assert lines[0]["built"] == ["a graph"]
     assert lines[0]["graph"] == {"chunks": 3}
     assert (lines[0]["model"], lines[0]["window"]) == ("offline", 4096)
     assert sorted(one.prepared_for) == [["one"], ["two"]]
@@ -207,6 +222,27 @@ async def test_failures(plan: Plan, tmp_path: File) -> None:
     assert sorted(first.asked) == ["q1?", "q1?", "q2?", "q3?", "q3?"]
     assert sorted(broken.asked) == sorted(new.asked) == ["q1?", "q2?", "q3?"]
     assert len(first.prepared_for) == prepared
+
+
+# What building cost is written where no reading follows: where it failed in the middle, and where
+# the limit of dollars ends the evaluation. All attempts count until one is complete; what is built
+# again later does not.
+async def test_cost_of_building(tmp_path: File) -> None:
+    plan = plan_of(write(tmp_path, {"q1": "one"}))
+    reader = FakeReader()
+    reader.fails = ModelUnavailableError("Down.")
+    await run(tmp_path, plan, reader)
+    reader.fails = None
+    with pytest.raises(GraphReaderError, match="as much as --max-cost allows"):
+        await run(tmp_path, plan, reader, max_dollars=0)
+    for _ in range(2):
+        await run(tmp_path, plan, reader)
+        (tmp_path / "readings.jsonl").unlink()
+    await run(tmp_path, plan, reader)
+    lines, cost = kept(tmp_path, "building.jsonl"), {"name": "a graph", "usage": asdict(BUILT)}
+
+    assert lines == [{**cost, "complete": complete} for complete in (False, True)]
+    assert read_results(tmp_path).building == {"a graph": 30}
 
 
 # An error that every other reading would meet ends the evaluation at once, a service that stays
