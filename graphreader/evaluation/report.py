@@ -35,6 +35,11 @@ from graphreader.settings import OFFLINE
 
 REPORT, QUALITY = "report", "quality_and_cost"
 
+_OLDER = (
+    "An older version made some readings, without the cost of building and the tokens of texts in "
+    'the encoding of GPT-4: "Building a text", "Context" and table 1 lack them.'
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -56,6 +61,8 @@ def write_report(folder: Path) -> Report:
         plots = draw_plots(tables, out)
     except UsageError as error:  # matplotlib is an extra
         plots, notes = [], [f"No plots: {error}."]
+    if any("gpt4_tokens" not in line for line in results.lines):
+        notes.append(_OLDER)
     warnings = dict.fromkeys(table.warning for table in tables if table.warning)
     commands = dict.fromkeys(results.run.get("commands", ()))
     words = [text for one in tables if one.name == QUALITY for text in verdicts(one)]

@@ -214,32 +214,50 @@ class Scorer:
         notes = [note for note in line["notes"] if not note.startswith(_RATER_FAILED)]
         sentences, documents = supporting_facts(record)
         facts = (*sentences, *documents)
-        unrated = dict(line["unrated"]) if facts else {}
+        rated["unrated"] = dict(line["unrated"]) if facts else {}
         try:
             if record.answers and line["rating"] is None:
                 rated["rating"], usage = await rate_answer(
                     self.rater, record.question, answer, record.answers
                 )
-            for name, text in list(unrated.items()):
-                relevant, covered = set[int](), set[int]()
-                for start, end, _ in [*chunk_spans(text, RATED_TOKENS)] or [(0, 0, 0)]:
-                    task = RecallRatingTask(record.question, facts, text[start:end])
-                    recall = await self.rater.decide(task)
-                    relevant.update(recall.decision.relevant)
-                    covered.update(recall.decision.covered)
-                    usage += recall.usage
-                rated[name] = {**line[name], "rated": [len(covered), len(relevant)]}
-                del unrated[name]
-        except DecisionError as error:
+            for name in list(rated["unrated"]):
+                while name in rated["unrated"]:
+                    usage += await self._rate_piece(record.question, facts, rated, name)
+        except GraphReaderError as error:
             self.rater_failure = self._breaker.record_error(error) or self.rater_failure
-            usage += error.spent
+            usage += error.spent if isinstance(error, DecisionError) else Usage()
             notes.append(f"{_RATER_FAILED}{error}")
-            rated["unrated"] = unrated
         else:
             self._breaker.record_answer()
             rated["unrated"] = None
         rating_usage = asdict(Usage(**line["rating_usage"]) + usage)
         return rated | {"notes": notes, "rating_usage": rating_usage}, usage
+
+    async def _rate_piece(
+        self, question: str, facts: Sequence[str], rated: dict[str, Any], name: str
+    ) -> Usage:
+        """Rate the first piece of an unrated text, and take the piece off it.
+
+        The facts that the first rating calls relevant are those of the question: only they are
+        looked for in all further pieces and texts.
+        """
+        assert self.rater is not None
+        text, numbers = rated["unrated"][name], rated.get("relevant") or range(1, len(facts) + 1)
+        end = next((end for _, end, _ in chunk_spans(text, RATED_TOKENS)), 0)
+        shown = tuple(facts[number - 1] for number in numbers)
+        rating = await self.rater.decide(RecallRatingTask(question, shown, text[:end]))
+        relevant, covered = (
+            {numbers[at - 1] for at in chosen}
+            for chosen in (rating.decision.relevant, rating.decision.covered)
+        )
+        rated["relevant"] = rated.get("relevant") or sorted(relevant)
+        covered |= set(rated[name].get("covered", ()))
+        rated["unrated"][name] = text[end:]
+        rated[name] = {**rated[name], "covered": sorted(covered)}
+        if not text[end:].strip():
+            del rated["unrated"][name], rated[name]["covered"]
+            rated[name]["rated"] = [len(covered), len(rated["relevant"])]
+        return rating.usage
 
 
 def check_packages(records: Iterable[Record]) -> None:
@@ -290,6 +308,7 @@ def _measure(record: Record, reading: Reading, context: Context) -> dict[str, An
         "error": None,
         "chunk_recall": chunk_recall(chunks, sentences, record.language),
         "rating": None,
+        "relevant": None,
         "unrated": evidence,
         "phases": {phase: asdict(usage) for phase, usage in reading.phases.items()},
         "paths": [_path_figures(one) for one in reading.paths] or None,

@@ -211,13 +211,14 @@ def numbered(*passages: str) -> str:
 
 
 # Records without evidence get that of the originals with the same question and an equal answer,
-# by the words of a passage, else by its title; where some of it is nowhere, they stay without.
+# by the words of a passage, else by its title and without the sentence; where some of it is nowhere,
+# they stay without.
 @pytest.mark.parametrize(
     ("question", "answer", "passages", "supporting"),
     [
         (
             *("Who built the ferry, of Oro?", "ida Holm", numbered("Hill\nIt is green.", *GOLD)),
-            (Supporting(1, "Ida Holm built the ferry."), Supporting(2, "Oro Bay has a ferry.")),
+            (Supporting(1, "Ida Holm built the ferry."), Supporting(2)),
         ),
         ("Who built the ferry of Oro?", "Vera", numbered(*GOLD), ()),
         ("Who sank the ferry of Oro?", "Ida Holm", numbered(*GOLD), ()),

@@ -189,6 +189,18 @@ def test_broken(tmp_path: Path, content: str | None, sentence: str) -> None:
         write_report(tmp_path)
 
 
+# Readings of an older version, which lack columns, are mentioned once; others are not.
+def test_older_readings(tmp_path: Path, no_plots: None) -> None:
+    write_lines(tmp_path, reading(gpt4_tokens=9), reading(id="q2", gpt4_tokens=9))
+    assert not write_report(tmp_path).notes
+
+    write_lines(tmp_path, reading(gpt4_tokens=9), reading(id="q2"), reading(id="q3"))
+    made = write_report(tmp_path)
+    assert len(made.notes) == 1
+    for name in ("report.md", "report.html"):
+        assert text(made, name).count("older version") == 1
+
+
 # The last line, cut off by a kill in the middle of writing it, is left out.
 def test_cut_off(tmp_path: Path, no_plots: None) -> None:
     write_lines(tmp_path, reading())

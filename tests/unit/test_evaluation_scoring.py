@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from graphreader.errors import (
+    CacheError,
     DecisionError,
     ModelUnavailableError,
     ReplyError,
@@ -319,23 +320,38 @@ def test_impossible_facts(relevant: list[int], covered: list[int], problem: str 
     assert task.problem(RecallRating(analysis="", relevant=relevant, covered=covered)) == problem
 
 
-# A text that is too long for one rating is rated in pieces: a fact is covered, or needed, where it
-# is so in any piece.
+# A text that is too long for one rating is rated in pieces. The first rating tells which facts the
+# question needs: no further piece or text is rated by others. Where a rater fails, for whatever
+# reason, the pieces before are kept, and later only the others are rated.
 async def test_rated_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     def rate(task: RecallRatingTask) -> RecallRating:
-        first = "Toronto" in task.text
-        return RecallRating(analysis="", relevant=[1, 2] if first else [2], covered=[2 - first])
+        if len(task.supporting) == 2:
+            return RecallRating(analysis="", relevant=[2], covered=[2])
+        if "fails" in task.text:
+            raise CacheError("The disk is full.")
+        return RecallRating(analysis="", relevant=[1], covered=[])
 
     monkeypatch.setattr(scoring, "RATED_TOKENS", 20)
     evidence = f"{SENTENCE}\n\n" + "Another band plays here tonight.\n\n" * 5
-    rater = rater_with({RecallRatingTask: rate})
-    line = await score(reading(evidence=evidence), rater=rater)
-    texts = [task.text for task in rater.asked if isinstance(task, RecallRatingTask)]
+    broken, rater = (rater_with({RecallRatingTask: rate}) for _ in range(2))
+    failing = reading(evidence=f"{evidence}It fails here.", facts_read=("A fact.",))
+    line = await score(failing, rater=broken)
+    left = line["unrated"]["recall"]
+    mended = line | {"unrated": line["unrated"] | {"recall": left.replace("fails", "goes on")}}
+    rated, _ = await Scorer(rater).rate(RECORD, mended)
+    first, later = (
+        [one for one in asked if isinstance(one, RecallRatingTask)]
+        for asked in (broken.asked, rater.asked)
+    )
 
-    assert len(texts) > 2
-    assert "".join(texts) == evidence
-    assert line["recall"]["rated"] == [2, 2]
-    assert (line["unrated"], line["notes"]) == (None, [])
+    assert len(first) > 2
+    assert "".join(one.text for one in first[:-1]) + left == failing.evidence
+    assert line["notes"] == ["The rater failed: The disk is full."]
+    assert [one.text for one in later] == [mended["unrated"]["recall"], "A fact."]
+    assert {one.supporting for one in (*first[1:], *later)} == {("Another band.",)}
+    assert rated["recall"]["rated"] == [1, 1]
+    assert rated["facts_recall"]["rated"] == [0, 1]
+    assert (rated["unrated"], rated["notes"]) == (None, [])
 
 
 # The error of a failed rating includes the cost of the ratings before it.

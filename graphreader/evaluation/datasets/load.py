@@ -371,7 +371,7 @@ def join_evidence(records: Iterable[Record], originals: Iterable[Record]) -> lis
     """The records with the evidence of an original that has the same question and an equal answer.
 
     A record keeps its own evidence. It gets none if a passage with evidence is not found in it, by
-    its words or, in versions of an article that differ, by its title.
+    its words or, in versions of an article that differ, by its title: then without the sentence.
     """
     by_question: dict[str, list[Record]] = {}
     for one in originals:
@@ -401,7 +401,7 @@ def _places(record: Record, original: Record) -> tuple[Supporting, ...]:
         by_words, by_title, number = max(ranks)
         if not (by_words or by_title):
             return ()
-        places.append(Supporting(-number, place.sentence))
+        places.append(Supporting(-number, place.sentence if by_words else ""))
     return tuple(dict.fromkeys(places))
 
 
