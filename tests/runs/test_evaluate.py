@@ -363,6 +363,6 @@ def test_failures(terminal: Terminal, data: str, server: OpenAIServer) -> None:
     first, last = (line for line in lines if line["id"] == "q4")
     assert (first["rating"], first["recall"]["rated"]) == (None, None)
     assert (last["rating"], last["recall"]["rated"], last["notes"]) == ("exact", [1, 1], [])
-    same = set(first) - {"rating", "recall", "rating_usage", "notes", "unrated"}
+    same = set(first) - {"rating", "relevant", "recall", "rating_usage", "notes", "unrated"}
     assert {name: first[name] for name in same} == {name: last[name] for name in same}
     assert last["rating_usage"]["calls"] == 2
