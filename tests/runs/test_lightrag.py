@@ -203,6 +203,7 @@ def test_evaluate(
     assert line["error"] is None, done
     assert line["em"] == 1
     assert 0 in line["documents_read"]
-    ((name, usage),) = line["built"].items()
-    assert re.fullmatch(r"lightrag evaluation-\w+ openai:fake", name)
-    assert (usage["calls"], line["usage"]["calls"]) == (4, 2)
+    (built,) = map(json.loads, (tmp_path / "out/building.jsonl").read_text().splitlines())
+    assert re.fullmatch(r"lightrag evaluation-\w+ openai:fake", built["name"])
+    assert line["built"] == [built["name"]]
+    assert (built["usage"]["calls"], line["usage"]["calls"]) == (4, 2)

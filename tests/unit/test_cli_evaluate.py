@@ -150,7 +150,7 @@ def test_report(terminal: Terminal) -> None:
     outcome = terminal.run("report", ".")
     encoded = terminal.run("report", ".", "--json").json
 
-    assert (outcome.code, outcome.err) == (0, "")
+    assert (outcome.code, outcome.err[:16]) == (0, "An older version")  # whose readings lack much
     assert "75.0" in outcome.out
     assert "paper, other texts: GraphReader" in outcome.out
     assert "[red]x[/red]" in outcome.out

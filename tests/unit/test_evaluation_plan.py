@@ -211,8 +211,8 @@ def numbered(*passages: str) -> str:
 
 
 # Records without evidence get that of the originals with the same question and an equal answer,
-# by the words of a passage, else by its title and without the sentence; where some of it is nowhere,
-# they stay without.
+# by the words of a passage, else by its title and without the sentence; where some of it is
+# nowhere, they stay without.
 @pytest.mark.parametrize(
     ("question", "answer", "passages", "supporting"),
     [
