@@ -257,9 +257,10 @@ class ModelService:
 
 
 async def check_health(url: str, variable: str = "") -> None:
-    """Return once anything answers at the base URL; else raise ModelUnavailableError.
+    """Return once a service answers at the base URL; else raise ModelUnavailableError.
 
-    No API key is sent, so certificates are not verified. `variable` is the URL's setting.
+    No API key is sent, so certificates are not verified. A web page is no service. `variable` is
+    the URL's setting.
     """
     seconds = HEALTH_CHECK_TIMEOUT
     try:
@@ -267,7 +268,7 @@ async def check_health(url: str, variable: str = "") -> None:
             asyncio.timeout(seconds),
             httpx.AsyncClient(verify=False, timeout=seconds) as client,
         ):
-            await client.get(f"{url}/models")
+            response = await client.get(f"{url}/models")
     except (httpx.RemoteProtocolError, httpx.ReadError):
         return  # a server is there, though not for this request
     except (TimeoutError, httpx.TransportError, httpx.InvalidURL) as error:
@@ -277,6 +278,11 @@ async def check_health(url: str, variable: str = "") -> None:
             f"Nothing answers at {display_url(url)} {reason}: check that the service runs, its "
             f"address ({variable or 'such as'} http://localhost:8000/v1) and the network."
         ) from None
+    if response.is_success and "text/html" in response.headers.get("content-type", ""):
+        raise ModelUnavailableError(
+            f"{display_url(url)} shows a web page and is no OpenAI-compatible server: does the "
+            f"address{f' ({variable})' if variable else ''} end in /v1?"
+        )
 
 
 _QUOTA = re.compile(

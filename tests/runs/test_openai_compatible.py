@@ -11,11 +11,14 @@ from graphreader.agent.tasks import PlanTask
 from graphreader.errors import (
     DecisionError,
     ModelRefusedError,
+    ModelUnavailableError,
     ReplyError,
 )
 from graphreader.llm import retry
 from graphreader.llm.structured_output import schema_of
-from graphreader.models import open_embedder
+from graphreader.models import open_decider, open_embedder
+from graphreader.settings import Settings
+from tests.runs.loopback import Handler, Loopback
 from tests.runs.openai_server import Fault, OpenAIServer, opened, settings_for
 from tests.terminal import closed_port
 
@@ -125,6 +128,32 @@ async def test_failing_services(kind: str, monkeypatch: pytest.MonkeyPatch) -> N
         assert ("Nothing answers at" in str(error)) == (kind != "failing")
         assert "pa55" not in str(error)
         assert "my own secret" not in str(error)
+
+
+class _WebPage(Handler):
+    """Answers everything with a page, as a server does where /v1 is missing from the address."""
+
+    def do_GET(self) -> None:
+        self.send(200, "<html>Welcome</html>", {"content-type": "text/html; charset=utf-8"})
+
+    do_POST = do_GET
+
+
+# A web page in place of a service is named as such, by chat models and by embeddings.
+async def test_web_page() -> None:
+    with Loopback(_WebPage) as page:
+        given = Settings.read(
+            openai_api_key="k",
+            openai_base_url=page.url,
+            model="openai:fake",
+            embeddings="openai:text-embedding-3-small",
+        )
+        decider, embedder = open_decider(given), open_embedder(given)
+        for asked in (decider.decide(PLAN), embedder.embed(["x"])):
+            with pytest.raises(ModelUnavailableError, match=r"no OpenAI-compatible server.*/v1\?"):
+                await asked
+        await decider.aclose()
+        await embedder.aclose()
 
 
 # OpenAI's v3 models are asked for 256 dimensions, with plain text, in batches.

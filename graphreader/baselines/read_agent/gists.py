@@ -130,7 +130,7 @@ _SUBSETS: Mapping[str, Pagination] = {
 def preset_for(length: int | None, subset: str = "") -> Pagination:
     """The sizes of the papers for a context of so many tokens; None: native length (appendix D).
 
-    NarrativeQA's books and scripts have sizes of their own, in the appendix of the ReadAgent paper.
+    NarrativeQA's books and scripts have sizes of their own (docs/evaluation.md).
     """
     if subset in _SUBSETS:
         return _SUBSETS[subset]
