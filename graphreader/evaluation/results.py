@@ -21,6 +21,7 @@ from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.metrics.evidence import fcr
 from graphreader.files import Line, LinesFile, atomic_write
 from graphreader.ingestion.loading.content import from_text, is_blank
+from graphreader.settings import Settings, variable
 from graphreader.usage import Usage
 
 READINGS, EQUAL_READING, RUN = "readings.jsonl", "equal_reading.jsonl", "run.json"
@@ -62,8 +63,11 @@ class ResultsFolder:
         for name, value in fixed.items():
             if (before := recorded.get(name, value)) != value:
                 first, now = (json.dumps(one, ensure_ascii=False) for one in (before, value))
+                is_setting = name in Settings.model_fields.keys() - {"seed"}  # that of --seed
+                way = f"set {variable(name)}={before}, or " if is_setting and before else ""
                 raise UsageError(
-                    f"{self.path} was begun with {name} {first}, not {now}: name another --out."
+                    f"{self.path} was begun with {name} {first}, not {now}: {way}name another "
+                    "--out."
                 )
 
     def record_run(self, fixed: Mapping[str, Any], details: Mapping[str, Any]) -> None:
