@@ -161,7 +161,7 @@ def test_refused(terminal: Terminal, data: str) -> None:
     refused.append(terminal.run(*words, *longer))
     Path(data).write_text(Path(data).read_text().replace("Where was", "When was"))
     refused.append(terminal.run(*words))
-    terminal.set(GRAPHREADER_MODE="adaptive")
+    terminal.set(GRAPHREADER_MODE="paper")
     refused.append(terminal.run(*words))
 
     assert [one.code for one in begun] == [0, 0]
@@ -170,7 +170,7 @@ def test_refused(terminal: Terminal, data: str) -> None:
     assert "was begun with the pool of bands" in refused[1].err
     assert "another question, text or right answer of the id q0 in bands" in refused[2].err
     assert len(lines_of(terminal.folder / "o")) == 2
-    assert "set GRAPHREADER_MODE=paper, or name another --out" in refused[3].err
+    assert "set GRAPHREADER_MODE=adaptive, or name another --out" in refused[3].err
 
 
 # Nothing is made where the words of the command make no sense, or need embeddings of a package that
