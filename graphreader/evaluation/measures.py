@@ -103,12 +103,18 @@ def _lines(path: Path, keys: frozenset[str]) -> Iterable[Line]:
     return (line for line, _ in complete_lines(path, keys)) if path.is_file() else ()
 
 
-def readings_frame(lines: Sequence[Line], building: Mapping[str, int]) -> "DataFrame":
-    """The DataFrame of readings. Raises UsageError, which names the extra, without pandas."""
+def readings_frame(
+    lines: Sequence[Line], building: Mapping[str, int], mode: str = "paper"
+) -> "DataFrame":
+    """The DataFrame of readings. Raises UsageError, which names the extra, without pandas.
+
+    `mode` is that of the reader "graphreader"; `whole` marks mode paper with all its parts.
+    """
     pandas = import_extra("pandas", "A report")
     ids = [line["id"] for line in lines]
     numbers = [{**_scores(line), **_amounts(line, building)} for line in lines]
     properties = pandas.DataFrame([_properties(line) for line in lines], index=ids)
+    properties["whole"] = properties["reader"].isin([PAPER, *[DEFAULT] * (mode == "paper")])
     return pandas.concat([properties, pandas.DataFrame(numbers, index=ids, dtype=float)], axis=1)
 
 

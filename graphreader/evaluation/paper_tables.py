@@ -382,28 +382,27 @@ def _fact_recall(group: "DataFrame", name: str) -> Cell:
 
 # ------------------------------------------------------------------ ablations (table 4)
 
-_UNCHANGED = (PAPER, DEFAULT)  # with all its parts; the first with readings is compared with
-
 
 def _ablation_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
-    """GraphReader with all its parts, and below it the readers that lack one."""
+    """Mode paper with all its parts, and below it the readers that lack one."""
     rows = []
-    compared = section["is_ablation"] | section["reader"].isin(_UNCHANGED)
+    compared = section["is_ablation"] | section["whole"]
     for group in grouped(section[compared], "model"):
         readers = {value(one, "reader"): one for one in grouped(group, "reader")}
-        base = next((name for name in _UNCHANGED if name in readers), None)
+        whole = [name for name in (PAPER, DEFAULT) if name in readers]
+        base = whole[0] if whole else None
         measure = main_measure(group)
         before = question_scores(readers[base], measure) if base else {}
         for reader, readings in readers.items() if group["is_ablation"].any() else ():
             cells: dict[str, CellValue] = {}
             comparison = compare(question_scores(readings, measure), before)
-            if comparison and reader not in _UNCHANGED:
+            if comparison and reader not in whole:
                 cells = {"Change": comparison.difference, "Change of": measure}
             rows.append(group_row(spec.columns, readings, **cells))
     printed = printed_rows("ablations", _paper_section(section)) if rows else []
-    whole = printed[0]["LR-1"].number or 0.0 if printed else 0.0
+    complete = printed[0]["LR-1"].number or 0.0 if printed else 0.0
     changed = (
-        one.with_cells({"Change": (one["LR-1"].number or 0.0) - whole, "Change of": "LR-1"})
+        one.with_cells({"Change": (one["LR-1"].number or 0.0) - complete, "Change of": "LR-1"})
         for one in printed[1:]
     )
     return [*rows, *printed[:1], *changed]
@@ -460,7 +459,7 @@ def _dataset_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
 def _one_graph_each(section: "DataFrame") -> "DataFrame":
     """A reading for each graph: of the unchanged GraphReader, as its modes build the same."""
     readers = set(section["reader"])
-    base = next((one for one in _UNCHANGED if one in readers), None)
+    base = next((one for one in (PAPER, DEFAULT) if one in readers), None)
     built = section[section["reader"] == base] if base else section
     return built[~built.index.duplicated(keep="last")]
 

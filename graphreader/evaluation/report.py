@@ -93,7 +93,8 @@ def write_report(folder: Path) -> Report:
 
 def all_tables(results: Results) -> list[Table]:
     """The tables that these results fill, the main one first."""
-    frame = readings_frame(results.lines, results.building)
+    mode = results.run.get("fixed", {}).get("mode", "paper")  # of before there was another default
+    frame = readings_frame(results.lines, results.building, mode)
     equal = equal_budget_frame(results.equal)
     tables = paper_tables(frame, equal)
     notes = results.run.get("notes", ())

@@ -289,6 +289,19 @@ def test_contexts(
     assert any("no comparison" in note for note in table.notes) == marked
 
 
+# In table 4 stands mode paper: beside a default of another mode only `graphreader-paper`.
+def test_ablations_are_of_mode_paper() -> None:
+    lines = [
+        *readings("graphreader", f1=[1.0]),
+        *readings("graphreader-paper", f1=[0.6]),
+        *readings("graphreader-no-plan", f1=[0.5]),
+    ]
+    made = tables(*(reading(**line) for line in lines), fixed={"mode": "adaptive"})["ablations"]
+
+    ours = [(one["Reader"].value, one["Change"].value) for one in made.rows if not one.paper]
+    assert ours == [("graphreader-paper", None), ("graphreader-no-plan", pytest.approx(-0.1))]
+
+
 # A set of which a reader was asked fewer questions gets a note; ablations are not counted.
 def test_uneven_questions() -> None:
     both = [reading(id=id_, dataset=name) for id_ in "ab" for name in ("mine", "other")]
