@@ -7,6 +7,7 @@ prompts and defaults. The answer is drawn from what it finds by the prompt that 
 import asyncio
 import json
 import logging
+import re
 import shutil
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
 from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -45,7 +47,10 @@ _LANGUAGES = {"en": "English", "zh": "Chinese"}
 _NO_TIMEOUT = 1_000_000  # seconds: requests have the timeouts and retries of our services
 _COMPLETE = "complete"  # a file that names the folder of a finished reading
 
-_one_at_a_time = asyncio.Lock()  # the package has one queue of documents in a process
+_locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+"""One at a time reads in: the package has one queue of documents."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +143,7 @@ class LightRAG(BaselineReader):
         """Read the documents in unless they are; returns the cost now. Raises DecisionError."""
         builder = replace(self.model, decider=self._builder, budget=Budget)
         session = QuestionSession(self.name, builder)
-        async with _one_at_a_time:
+        async with _locks.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
             if self._documents and not (self._folder / _COMPLETE).exists():
                 try:
                     await self._read_in(session)
@@ -176,7 +181,7 @@ class LightRAG(BaselineReader):
         """A chunk; where it stands cannot be told if the package changed its text."""
         document = self._documents[chunk["file_path"]]
         text = chunk["content"].strip("\ufffd")  # of a character that was cut
-        start = document.text.find(text)
+        start = _plain(document.text).find(text)
         size = tokens.count(text)
         passage = TextPassage(document, place, start, text, size) if start >= 0 else None
         return Excerpt(document.title, text, 2 * place, passage=passage)
@@ -185,7 +190,7 @@ class LightRAG(BaselineReader):
         """Read in to a folder of its own, which counts once it is complete."""
         workspace = uuid4().hex[:12]
         service = _Service(session, ReadInTask)
-        texts = [one.text for one in self._documents.values()]
+        texts = [_plain(one.text) for one in self._documents.values()]
         ids = list(self._documents)
         try:
             async with self._opened(workspace, service, self._embedder) as rag:
@@ -285,6 +290,11 @@ class _Service:
         except DecisionError as error:
             self._failure = self._failure or error
             raise
+
+
+def _plain(text: str) -> str:
+    """The text with a space for each control character, which the package would drop."""
+    return _CONTROL.sub(" ", text)
 
 
 def _graph_lines(found: Mapping[str, Any]) -> list[str]:

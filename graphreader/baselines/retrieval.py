@@ -92,7 +92,7 @@ class VectorIndex:
     """The vectors of texts, embedded at the first query; long texts are the mean of their parts.
 
     With a folder `home` they are kept in it, a file for all of these texts, so that they are
-    embedded once for all questions. Of all files the latest are kept, up to 500 MB.
+    embedded once for all questions. Of all files those used last are kept, up to 500 MB.
     """
 
     def __init__(self, texts: Sequence[str], embedder: Embedder, home: Path | None = None) -> None:
@@ -131,8 +131,11 @@ class VectorIndex:
     def _kept(self) -> Vectors | None:
         try:
             vectors: Vectors | None = np.load(self._file) if self._file else None
-        except (OSError, ValueError):  # there is none, or it is damaged
+        except (OSError, ValueError, EOFError):  # there is none, or it is damaged
             return None
+        if self._file:
+            with suppress(OSError):
+                self._file.touch()  # the files that are used last stay
         return vectors if vectors is None or len(vectors) == len(self._parts) else None
 
     def _keep(self, vectors: Vectors) -> None:
@@ -146,7 +149,7 @@ class VectorIndex:
             files = sorted(self._file.parent.glob("*.npy"), key=lambda one: -one.stat().st_mtime)
             sizes = accumulate(one.stat().st_size for one in files)
             for file, size in zip(files, sizes, strict=True):
-                if size > _MOST_BYTES:
+                if size > _MOST_BYTES and file != self._file:
                     file.unlink(missing_ok=True)
 
     async def _unit_vectors(self, texts: Sequence[str]) -> Vectors:

@@ -335,17 +335,8 @@ def questions(group: "DataFrame", name: str = "") -> int:
 
 _READER_ORDER = (
     *("rag-bm25", "rag-embedding", "rag-pages-bm25", "rag-pages-embedding", "rag-gists"),
-    *(
-        "full-text",
-        "chunk-read",
-        "gistmem",
-        "read-agent-p",
-        "read-agent-s",
-        "lightrag",
-        "search-agent",
-        "graphreader",
-    ),
-    "golden",
+    *("full-text", "chunk-read", "gistmem", "read-agent-p", "read-agent-s", "lightrag"),
+    *("search-agent", "graphreader", "golden"),
 )
 
 

@@ -253,7 +253,11 @@ class EvaluatedBaseline(EvaluatedReader):
         sizes = None
         if isinstance(reader, LightRAG):
             name = f"lightrag {documents[0].corpus} {self._models.settings.model_for('extract')}"
-            built[name] = await reader.build()
+            try:
+                built[name] = await reader.build()
+            except DecisionError as error:
+                built[name] = error.spent
+                raise
         elif isinstance(reader, PageReader):
             phases: list[Phase] = ["paginate", "gist"] if reader.needs_gists else ["paginate"]
             place = documents[0].corpus, self._models.settings.model_for("gist")

@@ -61,7 +61,9 @@ def write_report(folder: Path) -> Report:
         plots = draw_plots(tables, out)
     except UsageError as error:  # matplotlib is an extra
         plots, notes = [], [f"No plots: {error}."]
-    if any("gpt4_tokens" not in line for line in results.lines):
+    if any(
+        "gpt4_tokens" not in line or isinstance(line.get("built"), dict) for line in results.lines
+    ):
         notes.append(_OLDER)
     warnings = dict.fromkeys(table.warning for table in tables if table.warning)
     commands = dict.fromkeys(results.run.get("commands", ()))

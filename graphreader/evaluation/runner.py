@@ -203,6 +203,9 @@ class EvaluationRunner:
                     self._file.append(line_of(arm, prepared, record, None, built, figures))
                 self._add_usage(sum(built.values(), Usage()))
                 return
+            except BaseException:  # what was made is kept, so it must not be forgotten
+                self._building.add(built, complete=False)
+                raise
             self._building.add(built, complete=True)
             self._add_usage(sum(built.values(), Usage()))
 

@@ -299,7 +299,7 @@ class LanguageModelDecider:
     def _read(self, reply: _Reply[D]) -> D:
         task = reply.prompt.task
         decision = read(reply.message, task)
-        if holds_json(reply.message):
+        if reply.prompt.form != "text" and holds_json(reply.message):
             self._capabilities.form_works = True
         problem = task.problem(decision)
         if problem is not None:

@@ -1,5 +1,6 @@
 """LightRAG as a reader of an evaluation: its own package, our model, embeddings and counting."""
 
+import asyncio
 import json
 import logging
 import os
@@ -15,9 +16,12 @@ import pytest
 from graphreader import readers
 from graphreader.baselines.lightrag import load_package
 from graphreader.errors import ModelClosedError, UsageError
+from graphreader.evaluation.datasets.record import Record, SourceText
 from graphreader.evaluation.readers import evaluated_readers
+from graphreader.evaluation.results import documents_of
 from graphreader.models import ModelRegistry
 from graphreader.settings import Settings
+from graphreader.usage import Usage
 from tests.runs.lighthouse import KEY, OPTIONS, QUESTION, document
 from tests.runs.openai_faults import Body, Fault
 from tests.runs.openai_server import OpenAIServer, settings_for
@@ -157,6 +161,39 @@ async def test_failure(make: Callable[..., Any], server: OpenAIServer, tmp_path:
     assert caught.value.spent.calls == 3
     assert not left
     assert built.calls == 4
+
+
+# The cost of a reading in that failed is not lost to an evaluation.
+async def test_cost_of_a_failure(
+    make: Callable[..., Any], server: OpenAIServer, tmp_path: Path
+) -> None:
+    server.script = lambda body, times: Fault(401, "no key") if len(server.chats) > 2 else None
+    given = settings_for(server, home=tmp_path, keep_replies="off", concurrency=1)
+    (reader,) = evaluated_readers(["lightrag"], given.model_copy(update={"embeddings": "offline"}))
+    documents = tuple(SourceText(one.title, one.text) for one in TEXTS)
+    record = Record("q", "lights", QUESTION, ("Valparaiso",), documents)
+    built: dict[str, Usage] = {}
+    with pytest.raises(ModelClosedError):
+        async with reader.prepare(record, documents_of(record), built):
+            pass
+    await reader.aclose()
+
+    assert [usage.calls for usage in built.values()] == [3]
+
+
+# Control characters, such as the form feeds of PDFs, hide no chunk, and each loop has a lock.
+def test_control_characters(make: Callable[..., Any]) -> None:
+    text = document(1, f"Page 1.\n\f{KEY}\n\x1bPage 2.")
+
+    async def read() -> Any:
+        _, models = make()
+        reader = readers.make("lightrag", readers.Material([text, TEXTS[1]]), models)
+        reading, _ = await asyncio.gather(reader.aask(QUESTION), reader.build())
+        await models.aclose()
+        return reading
+
+    for reading in (asyncio.run(read()), asyncio.run(read())):
+        assert text.id in reading.documents_read
 
 
 # Variables and .env files that are its own do not change it, and its .env is not read.

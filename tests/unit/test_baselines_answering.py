@@ -308,10 +308,11 @@ async def test_vectors_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         3,
         1,
     ]
-    for file in tmp_path.iterdir():
-        file.write_bytes(file.read_bytes()[:90])
-    assert [await embedded(some) for _ in range(2)] == [3, 1]
-    monkeypatch.setattr(retrieval, "_MOST_BYTES", 200)
+    for left in (90, 0):
+        for file in tmp_path.iterdir():
+            file.write_bytes(file.read_bytes()[:left])
+        assert [await embedded(some) for _ in range(2)] == [3, 1]
+    monkeypatch.setattr(retrieval, "_MOST_BYTES", 100)  # less than one file, which is kept
     assert [await embedded(passages([("", "aaa"), ("", "b")])) for _ in range(2)] == [3, 1]
     assert len(list(tmp_path.iterdir())) == 1
 
