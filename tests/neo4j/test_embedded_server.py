@@ -265,6 +265,16 @@ def kill_and_start(
     return embedded.running(settings), embedded.ensure_running(settings)
 
 
+# A server that was killed a moment ago may still be found: it is not waited for, another one starts.
+def test_ending_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = ServerHome.of(Settings.read(home=tmp_path))
+    home.make()
+    home.make_access()
+    with subprocess.Popen(["sleep", "0.5"]) as ending:
+        monkeypatch.setattr(embedded, "_find_process", lambda home: psutil.Process(ending.pid))
+        assert embedded._adopt(home, process_module.no_progress) is None
+
+
 # Killed while texts are read in, its pid now that of another process, the server starts again: same
 # address, same password, and all that counted as read. The run goes on or ends with a sentence; the
 # next one asks only for the rest, up to the graph of an undisturbed run.

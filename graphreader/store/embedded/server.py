@@ -116,7 +116,10 @@ def stop(settings: Settings) -> bool:
 
 
 def _adopt(home: ServerHome, report: Progress) -> RunningServer | None:
-    """Wait for a server that is starting, too busy, or lost its state; without password end it."""
+    """Wait for a server that is starting, too busy, or lost its state; without password end it.
+
+    None if there is none, or it ends meanwhile, as one that was killed a moment ago.
+    """
     process, access = _find_process(home), home.access()
     if not process:
         return None
@@ -124,7 +127,12 @@ def _adopt(home: ServerHome, report: Progress) -> RunningServer | None:
         end(process)
         return None
     seconds = _BUSY_SECONDS if _read_state(home) else _START_SECONDS
-    return _wait_for(process, home, access, report, seconds)
+    try:
+        return _wait_for(process, home, access, report, seconds)
+    except ServerError:
+        if is_gone(process):
+            return None
+        raise
 
 
 def _start(home: ServerHome, settings: Settings, report: Progress) -> RunningServer:
