@@ -265,7 +265,7 @@ def kill_and_start(
     return embedded.running(settings), embedded.ensure_running(settings)
 
 
-# A server that was killed a moment ago may still be found: it is not waited for, another one starts.
+# A server that was killed a moment ago may still be found: it is not waited for, a new one starts.
 def test_ending_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = ServerHome.of(Settings.read(home=tmp_path))
     home.make()
