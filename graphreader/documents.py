@@ -1,5 +1,6 @@
 """The parts of a text: documents, chunks, atomic facts, key elements (paper, section 3.2)."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -8,6 +9,7 @@ from typing import Any
 from graphreader.errors import UsageError
 
 MAX_CORPUS_NAME = 200
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +97,11 @@ def check_corpus_name(corpus: str) -> str:
 def without_surrogates(text: str) -> str:
     """The text without lone surrogates, which no driver, model or file accepts."""
     return text.encode("utf-8", "replace").decode()
+
+
+def without_controls(text: str) -> str:
+    """The text without control characters, tab and newline excepted, and changes of direction.
+
+    So a terminal shows it as it is: no escape sequence and no reversed text (Unicode UAX 9).
+    """
+    return _CONTROLS.sub("", text)

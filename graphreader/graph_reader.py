@@ -279,19 +279,23 @@ class GraphReader:
         *things: Thing,
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
+        follow_links: Sequence[str | PathLike[str]] = (),
         id: str | None = None,
         normalize: bool | None = None,
         progress: Progress = no_progress,
     ) -> IngestReport:
         """Read files, folders of them, or LangChain documents into the corpus.
 
-        `include` and `exclude` are patterns of paths in folders; "-" is standard input,
-        named `id`. Of a changed text only the changed region is read. Key elements are
-        merged at the end, unless `normalize` is false; the report lists what cannot be
-        read. Raises NothingReadError if that is everything, and DecisionErrors of the model, after
-        which the same call goes on.
+        `include` and `exclude` are patterns of paths in folders, where links are followed
+        only to a folder or file of `follow_links`; "-" is standard input, named `id`. Of a
+        changed text only the changed region is read. Key elements are merged at the end,
+        unless `normalize` is false; the report lists what cannot be read. Raises
+        NothingReadError if that is everything, and DecisionErrors of the model, after which
+        the same call goes on.
         """
-        sources = await asyncio.to_thread(sources_of, things, include, exclude, id=id)
+        sources = await asyncio.to_thread(
+            sources_of, things, include, exclude, id=id, follow_links=follow_links
+        )
         report = await self._ingest(lambda one: one.run(sources), progress, normalize)
         if report.documents and all(one.status == "refused" for one in report.documents):
             raise NothingReadError(report)
@@ -307,6 +311,7 @@ class GraphReader:
         *things: Thing,
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
+        follow_links: Sequence[str | PathLike[str]] = (),
         id: str | None = None,
         known: bool = True,
     ) -> Estimate:
@@ -315,7 +320,9 @@ class GraphReader:
         Chunks that the corpus has do not count; without `known` no graph is opened, and all
         count.
         """
-        sources = await asyncio.to_thread(sources_of, things, include, exclude, id=id)
+        sources = await asyncio.to_thread(
+            sources_of, things, include, exclude, id=id, follow_links=follow_links
+        )
         status = DocumentStatus(await self._resources.connection(), self._corpus) if known else None
         measurer, settings = self._resources.measurer(), self._resources.settings
         return await estimate(sources, self._corpus, measurer, settings, status)

@@ -27,6 +27,7 @@ from graphreader.cli.console import (
 from graphreader.cli.main import Interrupted
 from graphreader.cli.options import (
     Exclude,
+    FollowLinks,
     Include,
     JsonFlag,
     MaxCalls,
@@ -69,6 +70,7 @@ def ingest(
     paths: Paths,
     include: Include,
     exclude: Exclude,
+    follow_links: FollowLinks,
     name: StdinName = None,
     corpus: Annotated[str, corpus_option("The corpus to read into.")] = "default",
     retry_failed: Annotated[
@@ -84,13 +86,20 @@ def ingest(
     json: JsonFlag = False,
 ) -> None:
     """Read texts into the graph. Texts that are in the graph already cost nothing."""
-    if retry_failed and any((paths, include, exclude, name, normalize is not None, dry_run)):
+    if retry_failed and any(
+        (paths, include, exclude, follow_links, name, normalize is not None, dry_run)
+    ):
         raise UsageError(
             "--retry-failed asks again for the failed chunks of the whole corpus: it goes with "
             "--corpus, --max-calls, --max-tokens and --json only."
         )
     paths = [] if retry_failed else expand_paths(paths, name)
-    sources: dict[str, Any] = {"include": include, "exclude": exclude, "id": name}
+    sources: dict[str, Any] = {
+        "include": include,
+        "exclude": exclude,
+        "follow_links": follow_links,
+        "id": name,
+    }
     if dry_run:
         return _print_estimate(paths, sources, corpus, json, skip_known=True)
     with open_reader(corpus, max_calls=max_calls, max_tokens=max_tokens) as reader:
@@ -160,13 +169,23 @@ def _failure_lines(report: "IngestReport") -> Iterator[str]:
 
 
 def estimate(
-    paths: Paths, include: Include, exclude: Exclude, name: StdinName = None, json: JsonFlag = False
+    paths: Paths,
+    include: Include,
+    exclude: Exclude,
+    follow_links: FollowLinks,
+    name: StdinName = None,
+    json: JsonFlag = False,
 ) -> None:
     """Estimate what reading texts in will cost. Nothing is sent, and no Neo4j is needed.
 
     All texts count as new; `graphreader ingest --dry-run` leaves out what is in the graph already.
     """
-    sources = {"include": include, "exclude": exclude, "id": name}
+    sources = {
+        "include": include,
+        "exclude": exclude,
+        "follow_links": follow_links,
+        "id": name,
+    }
     _print_estimate(expand_paths(paths, name), sources, "default", json, skip_known=False)
 
 

@@ -72,6 +72,15 @@ Exclude = Annotated[
     typer.Option(metavar="PATTERN", help="In folders, skip matching files (repeatable).", **_NONE),
 ]
 
+FollowLinks = Annotated[
+    list[str],
+    typer.Option(
+        metavar="TARGET",
+        help="In folders, follow links to this folder or file (repeatable).",
+        **_NONE,
+    ),
+]
+
 StdinName = Annotated[
     str | None, typer.Option("--id", metavar="NAME", help="The name of the text from stdin.")
 ]

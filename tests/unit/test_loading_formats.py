@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import time
 import zipfile
 from collections.abc import Sequence
 from datetime import date
@@ -15,7 +16,7 @@ import pytest
 
 from graphreader.documents import Document
 from graphreader.errors import DocumentError
-from graphreader.ingestion.loading import formats
+from graphreader.ingestion.loading import formats, parser_process
 from graphreader.ingestion.loading.content import (
     MAX_CHARACTERS,
     Content,
@@ -247,9 +248,11 @@ def paragraph(text: str, style: str = "") -> str:
     return f"<w:p>{properties}<w:r><w:t>{text}</w:t></w:r></w:p>"
 
 
-def epub(pages: dict[str, str | bytes], order: Sequence[str], about: str = "") -> bytes:
+def epub(
+    pages: dict[str, str | bytes], order: Sequence[str], about: str = "", suffix: str = "xhtml"
+) -> bytes:
     items = "".join(
-        f'<item id="{name}" href="{name}.xhtml" media-type="application/xhtml+xml"/>'
+        f'<item id="{name}" href="{name}.{suffix}" media-type="application/xhtml+xml"/>'
         for name in order
     )
     spine = "".join(f'<itemref idref="{name}"/>' for name in order)
@@ -260,7 +263,7 @@ def epub(pages: dict[str, str | bytes], order: Sequence[str], about: str = "") -
             '<rootfile full-path="OEBPS/book.opf"/></rootfiles></container>',
             "OEBPS/book.opf": f'<package xmlns:dc="{DUBLIN_CORE}"><metadata>{about}</metadata>'
             f"<manifest>{items}</manifest><spine>{spine}</spine></package>",
-            **{f"OEBPS/{name}.xhtml": page for name, page in pages.items()},
+            **{f"OEBPS/{name}.{suffix}": page for name, page in pages.items()},
         }
     )
 
@@ -378,22 +381,78 @@ def test_encrypted_pdf() -> None:
 
 
 # An archive that is too large when unpacked is refused before it is unpacked, and entities that
-# stand for each other again and again are not expanded. Fonts and pictures are not counted.
-def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+# stand for each other again and again are not expanded. Fonts and pictures are not counted, markup
+# under any name is.
+def test_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formats, "MAX_UNPACKED", 100_000)
     entities = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
     about = f'<!DOCTYPE x [<!ENTITY e0 "lol">{entities}]><container full-path="&e11;"/>'
-    bombs = {
-        "a.docx": docx(paragraph("x" * 100_001)),
-        "a.epub": epub({"a": "<p>" + "x" * 100_001}, ["a"]),
-        "b.epub": zipped(**{"META-INF/container.xml": about}),
-    }
-    refused = [reasons(write(tmp_path / name, data))[0] for name, data in bombs.items()]
-
-    assert ["when it is unpacked" in one for one in refused] == [True, True, False]
-    assert "amplification" in refused[2]
+    page = "<p>" + "x" * 60_000
+    for read_book, data, message in (
+        (read_docx, docx(paragraph("x" * 100_001)), "when it is unpacked"),
+        (read_docx, docx("", **{"word/media/a.emf": "\n<p>" + "x" * 100_001}), "it is unpacked"),
+        (read_epub, epub({"a": page + page}, ["a"]), "when it is unpacked"),
+        (read_epub, epub({"a": page, "b": page}, ["a", "b"], suffix="bin"), "it is unpacked"),
+        (read_epub, epub({"a": page[3:] * 2}, ["a"], suffix="bin"), "when it is unpacked"),
+        (read_epub, zipped(**{"META-INF/container.xml": about}), "amplification"),
+    ):
+        with pytest.raises(Exception, match=message):
+            read_book(data, "a")
+    once = epub({"a": page}, ["a"] * 100, suffix="bin")
+    assert len(read_epub(once, "a.epub").text) == 60_000
     media = dict.fromkeys(("word/fonts/a.ttf", "word/media/a.emf"), "x" * 100_001)
     assert read_docx(docx(paragraph("Joan."), **media), "a.docx").text == "Joan."
+
+
+# A page of tags or comments without an end takes linear time; what is left out is reported.
+@pytest.mark.parametrize(
+    "unit", ["<a ", "<!--", """<a b="<c d='""", "<a/", "<a =", "<tr><td>x<table>"]
+)
+def test_html_without_ends(unit: str) -> None:
+    data = b"<p>Joan.</p>" + unit.encode() * (600_000 // len(unit))
+    start = time.process_time()
+    content = read_html(data, "a.html")
+
+    assert time.process_time() - start < 6
+    assert content.text.startswith("Joan.")
+    assert [one.reason for one in content.skipped] == ["a tag without an end"] * ("tr" not in unit)
+
+
+# A file on which a parser stalls, or that takes too much memory, is refused in time; the next one
+# is read, by a process without the environment.
+def test_parser_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parser_process, "MAX_SECONDS", 5.0)
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    for body, message in (
+        ("import time; time.sleep(60)", "more than 5 s"),
+        ("bytearray(2**40)", "GiB of memory"),
+        ("import os; raise KeyError(os.environ.get('OPENAI_API_KEY'))", r"\(None\)"),
+        ("import os; os._exit(1)", "or its parser fails"),
+        ("return formats.READERS['.txt'](data, shown)", ""),
+    ):
+        program = (
+            f"from graphreader.ingestion.loading import formats, parser_process\n"
+            f"def read(data, shown):\n    {body}\nparser_process.serve({{'.x': read}})"
+        )
+        monkeypatch.setattr(parser_process, "_PROGRAM", program)
+        parser = parser_process.ParserProcess()
+        try:
+            if message:
+                with pytest.raises(DocumentError, match=message):
+                    parser.parse(".x", b"Joan.", "a.x")
+            else:
+                assert parser.parse(".x", b"Joan.", "a.x").text == "Joan."
+        finally:
+            parser.close()
+
+
+# A title, which Neo4j indexes, is cut and has no escapes; a source as long is refused.
+def test_long_names() -> None:
+    document = from_text("Joan.", "\x1b[31m\u202eJo\nan" + "x" * 55_000, "c", "/a.txt")
+
+    assert document.title == "[31mJo an" + "x" * 291
+    with pytest.raises(DocumentError, match="shorter"):
+        from_text("Joan.", "Joan", "c", "x" * 55_000)
 
 
 FRENCH = "L'été dernier, nous avons visité le château près de la forêt, où l'évêque s'était caché."

@@ -37,6 +37,28 @@ def test_folders(tmp_path: Path) -> None:
     assert [one.title for one in documents(*again)] == ["z", "a", "c", "e"]
 
 
+# Links lead out of a folder only to a target that is named; files of the system are never read.
+def test_links(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    texts = [write(inside / "a.txt"), write(outside / "b.txt"), write(tmp_path / "c.txt")]
+    for name, target in (("b", outside), ("c.txt", texts[2]), ("p.txt", "/proc/self/environ")):
+        (inside / name).symlink_to(target)
+    loaded = read(inside)
+    refused = [one.reason for one in loaded if isinstance(one, Refused)]
+
+    assert [one.source for one in loaded if isinstance(one, Document)] == [str(texts[0])]
+    assert [one.rsplit(" ", 1)[1] for one in refused] == [
+        *(f"{outside}.", f"{texts[2]}.", f"/proc/{os.getpid()}/environ.")
+    ]
+    loaded = read(inside, follow_links=[outside, texts[2], "/proc"])
+    assert [one.source for one in loaded if isinstance(one, Document)] == [
+        *(str(texts[0]), str(texts[1]), str(texts[2]))
+    ]
+    (tmp_path / "zero.txt").symlink_to("/dev/zero")
+    for path in (inside / "p.txt", tmp_path / "zero.txt"):
+        assert "not a regular file" in reasons(path)[0]
+
+
 # Patterns are matched against the path in the folder, and hold for everything below a folder.
 @pytest.mark.parametrize(
     ("include", "exclude", "paths"),

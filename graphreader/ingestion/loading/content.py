@@ -11,11 +11,13 @@ from typing import Any
 
 from charset_normalizer import CharsetMatch, from_bytes
 
-from graphreader.documents import Document, Skipped, identity
+from graphreader.documents import Document, Skipped, identity, without_controls
 from graphreader.errors import DocumentError
 from graphreader.text.sentences import language_of
 
 MAX_CHARACTERS = 20_000  # characters of a document's metadata as JSON
+MAX_TITLE, MAX_SOURCE = 300, 8_000
+"""Characters; Neo4j indexes no value of more than about 32 kB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +46,22 @@ def document_of(
 ) -> Document:
     """The document of a content; `title` serves where the content names none.
 
-    NULs and lone surrogates become U+FFFD; metadata beyond MAX_CHARACTERS are `skipped`. Raises
-    DocumentError, which calls the source `shown`, for a text of white space only.
+    NULs and lone surrogates become U+FFFD; metadata beyond MAX_CHARACTERS are `skipped`, titles
+    are cut. Raises DocumentError, which calls the source `shown`, for a text of white space only.
     """
     text, source = clean(content.text), clean(source)
+    if len(source) > MAX_SOURCE:
+        raise DocumentError(
+            f"{clean(shown or source)[:100]}… has a name of more than {MAX_SOURCE:,} characters: "
+            "give it a shorter one."
+        )
     if is_blank(text):
         raise DocumentError(f"{shown or source} has no text in it: leave it out or fill it.")
     metadata, left_out = plain(content.metadata)
     return Document(
         corpus=corpus,
         id=identity(clean(corpus), source),
-        title=clean(content.title or title),
+        title=" ".join(without_controls(clean(content.title or title)).split())[:MAX_TITLE],
         source=source,
         text=text,
         sha256=sha256(text.encode()).hexdigest(),

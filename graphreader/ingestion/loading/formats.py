@@ -9,7 +9,7 @@ import os
 import posixpath
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import unquote
 from xml.etree import ElementTree
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import yaml
 
@@ -33,6 +33,7 @@ from graphreader.ingestion.loading.content import (
     read_text,
 )
 from graphreader.ingestion.loading.html import read_html
+from graphreader.ingestion.loading.parser_process import parse
 
 MAX_BYTES = 64 * 1024 * 1024
 
@@ -50,7 +51,8 @@ def load(path: Path, corpus: str) -> Document:
             f"{shown} has more than the limit of {MAX_BYTES / 2**20:,.0f} MiB: cut it into smaller "
             "files."
         )
-    content = READERS[path.suffix.lower()](data, shown)
+    suffix = path.suffix.lower()
+    content = READERS[suffix](data, shown) if suffix in _PLAIN else parse(suffix, data, shown)
     return document_of(content, path.stem, corpus, os.path.realpath(path), shown)
 
 
@@ -69,9 +71,9 @@ def open_file(path: Path, shown: str) -> Iterator[BinaryIO]:
                 f"{shown} is not a {_FORMATS} file, and no other is supported: save its text as "
                 "one of these."
             )
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise DocumentError(f"{shown} is not a regular file: copy its text into one.")
-        with open(path, "rb") as file:
+        _check_regular(os.stat(path), shown)  # opening a device may already do something
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NONBLOCK)) as file:
+            _check_regular(os.fstat(file.fileno()), shown)  # it may have changed meanwhile
             yield file
     except FileNotFoundError:
         raise DocumentError(f"{shown} does not exist: check the path.") from None
@@ -79,6 +81,17 @@ def open_file(path: Path, shown: str) -> Iterator[BinaryIO]:
         raise DocumentError(
             f"{shown} cannot be opened ({error.strerror}): check the path and its permissions."
         ) from None
+
+
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+_SYSTEM = ("/proc", "/sys")  # their files tell the environment of processes, with its keys
+
+
+def _check_regular(status: os.stat_result, shown: str) -> None:
+    """Raise DocumentError for anything but a regular file on a file system of files."""
+    system = {os.stat(folder).st_dev for folder in _SYSTEM if os.path.ismount(folder)}
+    if not stat.S_ISREG(status.st_mode) or status.st_dev in system:
+        raise DocumentError(f"{shown} is not a regular file: copy its text into one.")
 
 
 _MAX_FRONT_MATTER = 64_000  # characters: YAML is slow to parse
@@ -220,9 +233,13 @@ def _outline_entries(outline: Any) -> Iterator[Any]:
 
 
 MAX_UNPACKED = 32 * 1024 * 1024
-"""Bytes of the parsed files of a DOCX or EPUB when unpacked: XML takes forty times its size."""
+"""Bytes of the parsed files of a DOCX or EPUB when unpacked: XML takes forty times its size.
+
+Whatever begins as markup does is counted, since any name can stand in a manifest.
+"""
 
 _PARSED = (".xml", ".rels", ".opf", ".ncx", ".html", ".xhtml", ".htm")
+_ENCRYPTED = 1  # a flag of a zip entry
 _OLE_SIGNATURE = b"\xd0\xcf\x11\xe0"  # of .doc, and of .docx with a password
 _STYLES = "p[style-name='Title'] => h1:fresh"
 _DUBLIN_CORE = re.compile(
@@ -258,7 +275,9 @@ def read_epub(data: bytes, shown: str) -> Content:
             one.attrib["full-path"] for one in container.iter() if "full-path" in one.attrib
         )
         metadata = _xml_metadata(archive, package)
-        parts, skipped = _epub_pages(archive, package)
+        names = list(dict.fromkeys(_epub_page_names(archive, package)))
+        _check_unpacked(archive, names, shown)
+        parts, skipped = _epub_pages(archive, names)
     if skipped and not parts:
         raise DocumentError(
             f"{shown} has no page that can be read ({skipped[0].reason}): is it protected?"
@@ -282,14 +301,30 @@ def read_epub(data: bytes, shown: str) -> Content:
 def _open_archive(data: bytes, shown: str) -> ZipFile:
     """Open a zip archive. Raises DocumentError where it is too large when unpacked."""
     archive = ZipFile(BytesIO(data))
-    parsed = (one for one in archive.infolist() if one.filename.lower().endswith(_PARSED))
-    size = sum(one.file_size for one in parsed)
+    parsed = (one.filename for one in archive.infolist() if _is_parsed(archive, one))
+    _check_unpacked(archive, parsed, shown)
+    return archive
+
+
+def _is_parsed(archive: ZipFile, entry: ZipInfo) -> bool:
+    if entry.filename.lower().endswith(_PARSED):
+        return True
+    if entry.flag_bits & _ENCRYPTED or entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        return False  # no parser gets it either
+    with archive.open(entry) as file:
+        start = file.read(1000).lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")
+    return not start or start.startswith(b"<")
+
+
+def _check_unpacked(archive: ZipFile, names: Iterable[str], shown: str) -> None:
+    """Raise DocumentError where the entries have more than MAX_UNPACKED bytes in all."""
+    entries = archive.NameToInfo
+    size = sum(entries[name].file_size for name in names if name in entries)
     if size > MAX_UNPACKED:
         raise DocumentError(
             f"{shown} holds {size / 2**20:,.0f} MiB when it is unpacked, more than can be read: "
             "cut it into smaller files."
         )
-    return archive
 
 
 def _xml_metadata(archive: ZipFile, name: str) -> dict[str, str | list[str]]:
@@ -307,11 +342,11 @@ def _xml_metadata(archive: ZipFile, name: str) -> dict[str, str | list[str]]:
     return {tag: texts[0] if len(texts) == 1 else texts for tag, texts in values.items()}
 
 
-def _epub_pages(archive: ZipFile, package: str) -> tuple[list[Content], list[Skipped]]:
+def _epub_pages(archive: ZipFile, names: Sequence[str]) -> tuple[list[Content], list[Skipped]]:
     """The pages of a book that have text, and those that cannot be read."""
     parts: list[Content] = []
     skipped: list[Skipped] = []
-    for name in dict.fromkeys(_epub_page_names(archive, package)):
+    for name in names:
         try:
             part = read_html(archive.read(name), name)
         except Exception as error:  # one page of many
@@ -348,6 +383,7 @@ READERS: dict[str, Callable[[bytes, str], Content]] = {
     ".xhtml": read_html,
 }
 
+_PLAIN = (".markdown", ".md", ".txt")  # read here; a process of its own parses the others
 JSON_LINES = ".jsonl"  # many documents: see sources.py
 SUFFIXES = tuple(sorted((*READERS, JSON_LINES)))
 _FORMATS = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"

@@ -3,8 +3,10 @@
 import re
 from dataclasses import dataclass
 from enum import Enum
+from html import unescape
 from html.parser import HTMLParser
 
+from graphreader.documents import Skipped
 from graphreader.ingestion.loading.content import Content, read_text
 
 
@@ -41,15 +43,21 @@ _META = _tags("author date description keywords article:published_time")
 _ENCODING = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""")
 _SPACES = re.compile(r"[ \t\n\f\r]+")
 _LONGEST_ROW = 1_000  # characters; a longer row with paragraphs in it is page layout
+_NESTED_ROWS = 20  # rows inside of more rows are page layout too
+_UNFINISHED = re.compile(r"<[A-Za-z/!?]")
 
 
 def read_html(data: bytes, shown: str) -> Content:
-    """The text of a page with its title, headings and metadata."""
+    """The text of a page with its title, headings and metadata, in linear time.
+
+    A comment, tag or script without an end takes the rest of the page, as in browsers (HTML
+    standard, section 13.2.5); `skipped` says so.
+    """
     declared = _ENCODING.search(data[:2048])
     page = read_text(data, shown, declared[1].decode("ascii") if declared else "")
     parser = _Parser()
     parser.feed(page.text.lstrip("\ufeff"))
-    parser.close()
+    unread = parser.end()
     layout = _Layout()
     for part in parser.parts:
         layout.add(part)
@@ -58,7 +66,7 @@ def read_html(data: bytes, shown: str) -> Content:
         _squeezed("".join(parser.title)).strip(),
         {**parser.metadata, **page.metadata},
         headings=tuple(layout.headings),
-        skipped=page.skipped,
+        skipped=(*page.skipped, *([Skipped(unread, "a tag without an end")] if unread else [])),
     )
 
 
@@ -101,6 +109,18 @@ class _Parser(HTMLParser):
         self._open: list[_Element] = []
         self._counts: dict[str, int] = {}  # open elements by tag
         self._invisible = 0  # open elements that are not visible
+
+    def end(self) -> str:
+        """Take the text that is left; return the size of what belongs to an unfinished tag.
+
+        It stands in for `close`, which searches the rest anew for each "<" in Python 3.11.
+        """
+        rest, self.rawdata = self.rawdata, ""
+        if rest and (self.cdata_elem or _UNFINISHED.match(rest)):
+            return f"the last {len(rest):,} characters"
+        if rest:
+            self.handle_data(unescape(rest))
+        return ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Open an element."""
@@ -153,7 +173,7 @@ class _Parser(HTMLParser):
         if not self._invisible and not element.invisible:
             if element.tag in _HEADINGS:
                 self.parts.append(_Mark.END_OF_HEADING)
-            if element.tag == "tr":
+            if element.tag == "tr" and self._counts["tr"] < _NESTED_ROWS:
                 self.parts[element.first_part :] = _table_row(self.parts[element.first_part :])
             self._separate(element.tag)
         return element.tag

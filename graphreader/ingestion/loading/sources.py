@@ -6,6 +6,7 @@ JSON Lines is an object with `text`, mostly `title` and `id`; other keys are met
 
 import json
 import os
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -78,10 +79,11 @@ def sources_of(
     exclude: Sequence[str] = (),
     *,
     id: str | None = None,
+    follow_links: Sequence[str | PathLike[str]] = (),
 ) -> list[Source]:
     """The sources of all things in order: the files of a folder sorted, each file once.
 
-    Patterns are for files in folders (see `files_in`). "-" is standard input, titled `id`.
+    Patterns and links are those in folders (see `files_in`). "-" is standard input, titled `id`.
     LangChain documents with the same source are numbered. Raises DocumentError without that id.
     """
     if not things:
@@ -94,6 +96,7 @@ def sources_of(
         raise DocumentError(
             "Text from standard input needs a name: pass - as the path, and --id NAME with it."
         )
+    targets = [os.path.realpath(os.path.expanduser(one)) for one in follow_links]
     sources: dict[str, Source] = {}
     times: Counter[str] = Counter()
     for thing in things:
@@ -106,11 +109,17 @@ def sources_of(
         elif path == "-" and id is not None:
             sources.setdefault("-", _standard_input(id))
         else:
-            files = files_in(Path(path), include, exclude) if os.path.isdir(path) else []
-            for one in files or [Path(path)]:  # reading a folder without files is refused
+            files, links = list[Path](), list[Path]()
+            if os.path.isdir(path):
+                files, links = files_in(Path(path), include, exclude, targets)
+            if not links:
+                files = files or [Path(path)]  # reading a folder without files is refused
+            for one in files:
                 # A NUL, which no path can have, is refused by reading it.
                 real = str(one) if "\0" in str(one) else os.path.realpath(one)
                 sources.setdefault(real, _file(one))
+            for one in links:
+                sources.setdefault(str(one), _link(one))
     return list(sources.values())
 
 
@@ -123,6 +132,18 @@ def _file(path: Path) -> Source:
         if path.suffix.lower() == JSON_LINES:
             return read_json_lines(path, corpus)
         return [load(path, corpus)]
+
+    return Source(path.stem, str(path), read)
+
+
+def _link(path: Path) -> Source:
+    """A link that is not followed."""
+
+    def read(corpus: str) -> Iterable[Document]:
+        raise DocumentError(
+            f"{clean(str(path))} is a link out of the folder: to follow it, name its target with "
+            f"--follow-links {clean(shlex.quote(os.path.realpath(path)))}."
+        )
 
     return Source(path.stem, str(path), read)
 
@@ -185,17 +206,22 @@ def _matches(pattern: Sequence[str], path: Sequence[str]) -> bool:
     return fnmatchcase(path[0], pattern[0]) and _matches(pattern[1:], path[1:])
 
 
-def files_in(folder: Path, include: Sequence[str], exclude: Sequence[str]) -> list[Path]:
+def files_in(
+    folder: Path, include: Sequence[str], exclude: Sequence[str], targets: Sequence[str] = ()
+) -> tuple[list[Path], list[Path]]:
     """The files of known formats below a folder that `include` matches and `exclude` does not.
 
-    Sorted; links are followed, hidden files left out; a folder that cannot be opened is listed.
+    With them the links out of the folder that are not followed: only those into `targets` are.
+    Sorted; hidden files are left out; a folder that cannot be opened is listed.
     Patterns match the path in the folder as in .gitignore: `*` and `?` in one part, `**` any
     parts; without "/" at any depth. One that matches a folder holds for all in it.
     """
     included = [_pattern_parts(pattern) for pattern in include or ["**"]]
     excluded = [_pattern_parts(pattern) for pattern in exclude]
     files: list[Path] = []
+    links: list[Path] = []
     seen: set[str] = set()
+    top = os.path.realpath(folder)
 
     def is_excluded(path: Path) -> bool:
         parts = path.relative_to(folder).parts
@@ -206,6 +232,15 @@ def files_in(folder: Path, include: Sequence[str], exclude: Sequence[str]) -> li
         is_known = path.name.lower().endswith(SUFFIXES)
         return is_known and any(_matches(one, parts) for one in included)
 
+    def is_followed(path: Path) -> bool:
+        """Whether it is no link or one to follow. A link in the folder doubles what is read."""
+        real = os.path.realpath(path)
+        if not path.is_symlink() or any(_is_in(real, target) for target in targets):
+            return True
+        if not _is_in(real, top):
+            links.append(path)
+        return False
+
     walk = os.walk(folder, onerror=lambda e: files.append(Path(e.filename)), followlinks=True)
     for root, folders, names in walk:
         real = os.path.realpath(root)
@@ -213,10 +248,19 @@ def files_in(folder: Path, include: Sequence[str], exclude: Sequence[str]) -> li
             folders.clear()
             continue
         seen.add(real)
-        folders[:] = sorted(name for name in folders if not is_excluded(Path(root, name)))
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not is_excluded(Path(root, name)) and is_followed(Path(root, name))
+        )
         paths = [Path(root, name) for name in names]
-        files += [path for path in paths if is_included(path) and not is_excluded(path)]
-    return sorted(files)
+        wanted = [path for path in paths if is_included(path) and not is_excluded(path)]
+        files += [path for path in wanted if is_followed(path)]
+    return sorted(files), sorted(links)
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def read_json_lines(path: Path, corpus: str) -> Iterator[Document | Refused]:

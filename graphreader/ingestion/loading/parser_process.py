@@ -1,0 +1,125 @@
+"""A process that parses files, so that a malicious one takes neither time nor memory without end.
+
+It has no environment but its import path, so no keys. It is started with the first file, serves all
+of a program, and is replaced after a file that it did not survive.
+"""
+
+import atexit
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from threading import Lock, Timer
+from typing import Any, BinaryIO
+
+from graphreader.errors import DocumentError
+from graphreader.ingestion.loading.content import Content, refusal_reason
+
+MAX_SECONDS, MAX_SECONDS_PER_MIB = 60.0, 30.0
+"""The time that a file may take: a large PDF has thousands of pages at 0.1 s each."""
+
+MAX_MEMORY = 3 * 2**30  # bytes of address space, where the system can limit it (not on Windows)
+
+_PROGRAM = (
+    "from graphreader.ingestion.loading import formats, parser_process;"
+    "parser_process.serve(formats.READERS)"
+)
+
+
+def parse(suffix: str, data: bytes, shown: str) -> Content:
+    """The content of a file. Raises DocumentError, also beyond the bounds. Blocks."""
+    with _lock:
+        return _parser.parse(suffix, data, shown)
+
+
+class ParserProcess:
+    """A child process that is asked for one file after the other, over pipes."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def parse(self, suffix: str, data: bytes, shown: str) -> Content:
+        """See `parse`."""
+        process = self._process = self._process or _start()
+        seconds = MAX_SECONDS + MAX_SECONDS_PER_MIB * len(data) / 2**20
+        timer = Timer(seconds, process.kill)
+        timer.start()
+        try:
+            _send(process.stdin, (suffix, data, shown, seconds))
+            reply = pickle.load(process.stdout)  # type: ignore[arg-type]  # it is a pipe
+        except (OSError, EOFError, pickle.UnpicklingError):
+            timed_out = timer.finished.is_set()
+            self.close()
+            bound = f"{seconds:,.0f} s" if timed_out else f"{MAX_MEMORY / 2**30:,.0f} GiB of memory"
+            raise DocumentError(
+                f"{shown} takes more than {bound} to read, or its parser fails: cut it into "
+                "smaller files, or save its text."
+            ) from None
+        finally:
+            timer.cancel()
+        if isinstance(reply, Content):
+            return reply
+        raise DocumentError(reply)
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            with suppress(OSError):  # what was not yet sent
+                self._process.communicate()
+            self._process = None
+
+
+def serve(readers: Mapping[str, Callable[[bytes, str], Content]]) -> None:
+    """Answer requests from standard input with contents, or reasons, until it ends."""
+    requests, replies = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr  # no library writes between the replies
+    if sys.platform != "win32":
+        import resource  # noqa: PLC0415  # Windows has none
+
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    while True:
+        try:
+            suffix, data, shown, seconds = pickle.load(requests)
+        except EOFError:
+            return
+        if hasattr(signal, "alarm"):  # where nobody is left who ends it
+            signal.alarm(int(seconds) + 10)
+        reply: Content | str
+        try:
+            reply = readers[suffix](data, shown)
+        except MemoryError:
+            return
+        except Exception as error:  # of any library
+            reply = refusal_reason(error, shown)
+        _send(replies, reply)
+
+
+def _send(pipe: Any, message: object) -> None:
+    stream: BinaryIO = pipe
+    pickle.dump(message, stream, pickle.HIGHEST_PROTOCOL)
+    stream.flush()
+
+
+def _start() -> subprocess.Popen[bytes]:
+    path = os.pathsep.join(one for one in sys.path if one)
+    environment = {"PYTHONPATH": path} | {
+        name: value for name, value in os.environ.items() if name in ("SYSTEMROOT", "LANG")
+    }
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", _PROGRAM],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment,
+        start_new_session=True,  # Control-C ends the program, which ends this process
+    )
+
+
+_lock = Lock()
+_parser = ParserProcess()
+atexit.register(_parser.close)
