@@ -425,7 +425,7 @@ def test_parser_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     for body, message in (
         ("import time; time.sleep(60)", "more than 5 s"),
-        ("bytearray(2**40)", "GiB of memory"),
+        ("bytes(4 * 2**30)", "GiB of memory"),
         ("import os; raise KeyError(os.environ.get('OPENAI_API_KEY'))", r"\(None\)"),
         ("import os; os._exit(1)", "or its parser fails"),
         ("return formats.READERS['.txt'](data, shown)", ""),
