@@ -446,6 +446,19 @@ def test_parser_process(monkeypatch: pytest.MonkeyPatch) -> None:
             parser.close()
 
 
+# A process that ended between two files, for example by Control-C, is replaced.
+def test_parser_process_ended() -> None:
+    parser = parser_process.ParserProcess()
+    try:
+        first = parser.parse(".html", b"<p>Joan.", "a.html")
+        assert parser._process
+        parser._process.kill()
+        parser._process.wait()
+        assert parser.parse(".html", b"<p>Joan.", "a.html") == first
+    finally:
+        parser.close()
+
+
 # A title, which Neo4j indexes, is cut and has no escapes; a source as long is refused.
 def test_long_names() -> None:
     document = from_text("Joan.", "\x1b[31m\u202eJo\nan" + "x" * 55_000, "c", "/a.txt")

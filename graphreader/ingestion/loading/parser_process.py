@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from threading import Lock, Timer
+from time import monotonic
 from typing import Any, BinaryIO
 
 from graphreader.errors import DocumentError
@@ -43,7 +44,10 @@ class ParserProcess:
 
     def parse(self, suffix: str, data: bytes, shown: str) -> Content:
         """See `parse`."""
+        if self._process and self._process.poll() is not None:  # Control-C ends it, too
+            self.close()
         process = self._process = self._process or _start()
+        began = monotonic()
         seconds = MAX_SECONDS + MAX_SECONDS_PER_MIB * len(data) / 2**20
         timer = Timer(seconds, process.kill)
         timer.start()
@@ -51,7 +55,7 @@ class ParserProcess:
             _send(process.stdin, (suffix, data, shown, seconds))
             reply = pickle.load(process.stdout)  # type: ignore[arg-type]  # it is a pipe
         except (OSError, EOFError, pickle.UnpicklingError):
-            timed_out = timer.finished.is_set()
+            timed_out = monotonic() - began >= seconds
             self.close()
             bound = f"{seconds:,.0f} s" if timed_out else f"{MAX_MEMORY / 2**30:,.0f} GiB of memory"
             raise DocumentError(
@@ -116,7 +120,6 @@ def _start() -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env=environment,
-        start_new_session=True,  # Control-C ends the program, which ends this process
     )
 
 
