@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from functools import wraps
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
@@ -57,10 +57,12 @@ DocumentName = Annotated[str, Field(description="Its id, title or path.")]
 class AnswerResult(BaseModel):
     """The answer to a question; `answered` is false if the texts do not answer it.
 
+    Of the kind "passages" no model has answered: the citations are passages, the best first.
     A likely answer rests on an inferred link, which the explanation names. Numbers in claims and
     contradictions are places in the list of citations, from 1. `run` can be followed up.
     """
 
+    kind: Literal["answer", "passages"]
     answer: str
     explanation: str
     confidence: Confidence

@@ -9,8 +9,18 @@ from graphreader.errors import DecisionError, UsageError
 from graphreader.tokens import count as count_tokens
 from graphreader.usage import Phase, Usage
 
+OFFLINE = "offline"
+"""The name of the decider without a model."""
+
 _TEXTS = ("facts_read", "evidence")
 Stopped = Literal["termination", "call_limit", "nothing_left", "budget", "error"]
+
+NOT_IN_THE_TEXTS = {"en": "The texts do not tell.", "zh": "文中没有提到。"}
+NO_PASSAGE = {
+    "en": "No passage shares enough words with the question.",
+    "zh": "没有段落与问题有足够多的共同词语。",
+}
+"""The refusals of a model, and where there is none."""
 
 Confidence = Literal["stated", "likely", "not in the texts"]
 """How the texts bear an answer out: they state it, one link is inferred, or they have none."""
@@ -21,7 +31,8 @@ class Citation:
     """Words of a document that support the answer: its title, id and the chunk's index.
 
     `quote` is exactly the slice from `start` to `end` of its text; `page` and `heading` are
-    those at its begin, if there are any.
+    those at its begin, if there are any. Without a model `score` is the share of the question's
+    words that it has, from 0 to 1.
     """
 
     document: str
@@ -32,6 +43,7 @@ class Citation:
     quote: str
     page: int | None = None
     heading: str | None = None
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +142,11 @@ class Reading:
             object.__setattr__(self, "confidence", "not in the texts")
 
     @property
+    def kind(self) -> Literal["answer", "passages"]:
+        """Without a model there is no answer: the citations are passages, the best first."""
+        return "passages" if self.decider == OFFLINE else "answer"
+
+    @property
     def failure(self) -> DecisionError | None:
         """The first path's error if every path ended with one, so the run has failed; else None."""
         if not self.paths or any(path.stopped != "error" for path in self.paths):
@@ -141,7 +158,7 @@ class Reading:
     def as_dict(self) -> Mapping[str, Any]:
         """Plain JSON types, without `facts_read` and `evidence`. No key is ever removed."""
         claims = [{**asdict(claim), "supported": claim.supported} for claim in self.claims]
-        values = {**asdict(self), "claims": claims}
+        values = {"kind": self.kind, **asdict(self), "claims": claims}
         return {name: values[name] for name in values if name not in _TEXTS}
 
 

@@ -8,7 +8,13 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from graphreader.agent.citations import NO_CITATIONS, cite, distinct_quotes, with_valid_citations
+from graphreader.agent.citations import (
+    NO_CITATIONS,
+    cite,
+    distinct_quotes,
+    ranked,
+    with_valid_citations,
+)
 from graphreader.agent.decisions import Answer, CitedClaim, ClaimCheck
 from graphreader.agent.dependencies import AgentDependencies, Update, wasted_costs
 from graphreader.agent.events import AnswerToken
@@ -29,6 +35,7 @@ from graphreader.agent.tasks import AnswerTask, ClaimCheckTask, Evidence
 from graphreader.errors import DecisionError, StoreError, WindowError
 from graphreader.llm.protocols import TokenCallback
 from graphreader.reading import (
+    NOT_IN_THE_TEXTS,
     Citation,
     Claim,
     Contradiction,
@@ -41,8 +48,6 @@ from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import ShownChunk
 from graphreader.text.sentences import language_of
 from graphreader.usage import Usage
-
-NOT_IN_THE_TEXTS = {"en": "The texts do not tell.", "zh": "文中没有提到。"}
 
 BUDGET_USED_UP = {
     "en": "Nothing was found before the budget was used up.",
@@ -266,7 +271,7 @@ async def reading_of(
         notes=(*notes, *result.get("notes", [])),
         evidence=_all_notebooks(paths),
     )
-    return await _with_coverage(reading, paths, deps.explorer)
+    return await _with_coverage(ranked(reading), paths, deps.explorer)
 
 
 async def _with_coverage(

@@ -3,11 +3,15 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.state import PathResult, Quote, Statement
+from graphreader.reading import NO_PASSAGE, NOT_IN_THE_TEXTS, Reading
 from graphreader.store.records import StoredChunk
+from graphreader.text.question import parse_question
+from graphreader.text.sentences import language_of
 
 NO_CITATIONS: Mapping[str, Any] = {"citations": [], "claims": [], "contradictions": []}
 
@@ -81,6 +85,30 @@ def _pattern(quote: str) -> str:
     if first.lower() != first.upper():
         signs[0] = f"[{re.escape(first.lower() + first.upper())}]"
     return "".join(signs)
+
+
+def ranked(reading: Reading) -> Reading:
+    """The reading; where no model answered with its citations scored, the best first."""
+    if reading.kind == "answer":
+        return reading
+    question, language = parse_question(reading.question), language_of(reading.question)
+    scored = [
+        replace(one, score=round(question.relevance(one.quote, one.document), 2))
+        for one in reading.citations
+    ]
+    order = sorted(range(len(scored)), key=lambda at: -(scored[at].score or 0))
+    numbers = {at + 1: number for number, at in enumerate(order, 1)}
+    claims = [
+        replace(one, citations=tuple(sorted(numbers[n] for n in one.citations)))
+        for one in reading.claims
+    ]
+    refused = reading.answer == NOT_IN_THE_TEXTS[language]
+    return replace(
+        reading,
+        answer=NO_PASSAGE[language] if refused else reading.answer,
+        citations=tuple(scored[at] for at in order),
+        claims=tuple(sorted(claims, key=lambda one: one.citations)),
+    )
 
 
 def distinct_quotes(paths: list[PathResult]) -> list[Quote]:

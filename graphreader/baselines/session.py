@@ -7,13 +7,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from graphreader.agent.answering import NOT_IN_THE_TEXTS
 from graphreader.agent.citations import passages as spans_of
+from graphreader.agent.citations import ranked
 from graphreader.documents import Document
 from graphreader.errors import DecisionError
 from graphreader.ingestion.chunking import split
 from graphreader.llm.protocols import Budget, Decider, Decision, DecisionResult, Task
-from graphreader.reading import Citation, Claim, Coverage, Reading, check_question
+from graphreader.reading import (
+    NOT_IN_THE_TEXTS,
+    Citation,
+    Claim,
+    Coverage,
+    Reading,
+    check_question,
+)
 from graphreader.text.sentences import language_of
 from graphreader.usage import Phase, Usage
 
@@ -132,10 +139,10 @@ class QuestionSession:
         evidence: str = "",
     ) -> Reading:
         """The reading. A quote becomes a citation if one of `passages` contains it."""
-        citations = _citations(quotes, passages) if answered else []
+        citations = _citations(quotes, passages)
         numbers = tuple(range(1, len(citations) + 1))
         notice = [self._decider.notice] if self._decider.notice else []
-        return Reading(
+        reading = Reading(
             question=self.question,
             answer=answer,
             analysis=analysis,
@@ -154,6 +161,7 @@ class QuestionSession:
             tokens_read=self.coverage.tokens,
             evidence=evidence,
         )
+        return ranked(reading)
 
 
 class BaselineReader(ABC):

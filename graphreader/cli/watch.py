@@ -30,8 +30,8 @@ from graphreader.agent.events import (
 from graphreader.cli.console import cost_text, literal, literal_line, local_time, plural
 from graphreader.cli.main import Interrupted
 from graphreader.cli.runs import styled_status
-from graphreader.html_report.citations import CitedText, cited_answer
-from graphreader.reading import Citation, Confidence, FunctionCall, Path, Reading, Stopped
+from graphreader.html_report.citations import CitedText, answer_title, cited_answer
+from graphreader.reading import Citation, FunctionCall, Path, Reading, Stopped
 from graphreader.runs import KeptRun
 
 _STOPPED: dict[Stopped, Text] = {
@@ -40,11 +40,6 @@ _STOPPED: dict[Stopped, Text] = {
     "nothing_left": Text("nothing left", "yellow"),
     "budget": Text("budget", "yellow"),
     "error": Text("error", "red"),
-}
-_ANSWER_TITLES: dict[Confidence, str] = {
-    "stated": "Answer",
-    "likely": "Likely answer",
-    "not in the texts": "Not answered",
 }
 _NAME_WIDTH = 24  # characters of an initial node's name
 _ANSWER_TAIL = 500  # characters of a growing answer that are shown
@@ -184,12 +179,16 @@ def _call_text(call: FunctionCall) -> Text:
 
 def print_answer(out: Console, reading: Reading) -> None:
     """Print the answer with its explanation, claims, citations, cost and notes."""
-    out.print(Rule(_ANSWER_TITLES[reading.confidence], align="left"))
-    _print_claims(out, reading)
-    if reading.citations:
-        out.print(Rule("Citations", align="left"))
-        for number, citation in enumerate(reading.citations, 1):
-            _print_citation(out, number, citation)
+    out.print(Rule(answer_title(reading), align="left"))
+    if reading.kind == "answer":
+        _print_claims(out, reading)
+        if reading.citations:
+            out.print(Rule("Citations", align="left"))
+    elif not reading.answered:
+        nearest = " These are the nearest:" if reading.citations else ""
+        out.print(Padding(literal(f"{reading.answer}{nearest}"), (0, 0, 1, 2)))
+    for number, citation in enumerate(reading.citations, 1):
+        _print_citation(out, number, citation)
     _print_cost(out, reading)
     for note in reading.notes:
         out.print(literal(note, "yellow"))
@@ -238,6 +237,7 @@ def _print_citation(out: Console, number: int, citation: Citation) -> None:
         literal_line(citation.document, "cyan"),
         literal_line(f"{page}{heading}, chunk {citation.chunk}"),
         (f"  characters {citation.start}-{citation.end}", "dim"),
+        "" if citation.score is None else f"  score {citation.score:.2f}",
     )
     out.print(Padding(where, (0, 0, 0, 2)))
     quote = " ".join(citation.quote.split())

@@ -33,6 +33,7 @@ class CitedText:
     text: str
     marks: tuple[CitationMark, ...] = ()
     is_claim: bool = False
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,13 @@ def cited_answer(reading: Reading) -> CitedAnswer:
         if begin < len(text):
             yield CitedText(text[begin:])
 
+    if reading.kind == "passages":
+        passages = tuple(
+            CitedText(one.quote, marks([number]), is_claim=True, score=one.score)
+            for number, one in enumerate(reading.citations, 1)
+        )
+        refusal = () if reading.answered else (CitedText(reading.answer),)
+        return CitedAnswer(refusal, (), passages, ())
     in_answer = [one for one in reading.claims if one.text in reading.answer]
     others = [one for one in reading.claims if one.text not in reading.answer]
     in_explanation = [one for one in others if one.text in reading.explanation]
@@ -104,6 +112,14 @@ def cited_answer(reading: Reading) -> CitedAnswer:
         tuple(CitedText(one.text, marks(one.citations), is_claim=True) for one in others),
         tuple(CitedText(one.text, marks(one.citations)) for one in reading.contradictions),
     )
+
+
+def answer_title(reading: Reading) -> str:
+    """The heading of an answer, or of passages that stand for one."""
+    if reading.kind == "passages":
+        return "Passages (no model)"
+    titles = {"stated": "Answer", "likely": "Likely answer", "not in the texts": "Not answered"}
+    return titles[reading.confidence]
 
 
 def cited_passages(

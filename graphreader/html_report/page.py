@@ -17,6 +17,7 @@ from markupsafe import Markup
 from graphreader.errors import UsageError
 from graphreader.files import atomic_write
 from graphreader.html_report.citations import (
+    answer_title,
     cited_answer,
     cited_passages,
     harmless,
@@ -43,6 +44,7 @@ def render(reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph)
         scripts=(library, script),
         styles=(_CYTOSCAPE_STYLE,),
         reading=reading,
+        answer_title=answer_title(reading),
         cited=cited_answer(reading),
         passages=cited_passages(reading.citations, passages),
         lanes=lanes,

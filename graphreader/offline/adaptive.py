@@ -6,16 +6,17 @@ goes on with "Ada Quist born". What is compared is searched one by one.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from graphreader.agent.adaptive.tasks import Action, Finding, Passage, Turn, TurnTask
 from graphreader.baselines.answering import Excerpt
 from graphreader.llm.protocols import folded
 from graphreader.offline import evidence
-from graphreader.offline.question import LEAST_LEAD, ParsedQuestion, parse_question
+from graphreader.text.question import LEAST_LEAD, ParsedQuestion, parse_question
 from graphreader.text.words import terms_of, title_terms
 
 MOST_SEARCHES = 3  # of one turn
+MOST_READ = 3  # passages that a turn reads in full
 MOST_ACTIONS = 9  # of one run
 _NOTE = re.compile(r"(.*) \[[\d.]+(?:: “(.*)”)?\]", re.DOTALL)
 _MARGIN = re.compile(r"^- |^\(\d+ tokens: .*\)$", re.MULTILINE)
@@ -24,16 +25,17 @@ _MARGIN = re.compile(r"^- |^\(\d+ tokens: .*\)$", re.MULTILINE)
 def take_turn(task: TurnTask) -> Turn:
     """Note the best sentences, then search for what they lead to, or answer from the notes."""
     question = parse_question(task.question)
-    matches = map(_NOTE.fullmatch, task.notebook.findings)
-    notes = [(match[2] or match[1]) if match else "" for match in matches]
+    notes = [_note(one, question) for one in task.notebook.findings]
     passages = {one["number"]: one for result in task.results for one in result["passages"]}
-    new = _findings(passages.values(), notes, question)
-    quotes = [*notes, *(one.quote for one in new)]
-    actions = [  # the passage with the best new finding, if only some facts of it were shown
-        Action(function="read_chunk", argument=one.passage)
-        for one in new[:1]
-        if not passages[one.passage]["whole"]
-    ]
+    new = _findings(passages.values(), {one.text for one in notes}, question)
+    sentences = [*notes, *new]
+    quotes = [one.text for one in sentences]
+    wanted = dict.fromkeys([*new.values(), *passages])
+    actions = [  # passages of which only some facts were shown, first those with new findings
+        Action(function="read_chunk", argument=number)
+        for number in wanted
+        if not passages[number]["whole"]
+    ][:MOST_READ]
     titles = {title_terms(one["title"]) for one in passages.values()}
     latest = [one["action"] for one in task.results]
     is_first = f"search({folded(task.question)})" in latest
@@ -43,23 +45,39 @@ def take_turn(task: TurnTask) -> Turn:
         if name.casefold() not in done and terms_of(name) not in titles:
             actions.append(Action(function="search", argument=" ".join([name, *missing])))
     if task.turns and actions and len(taken) < MOST_ACTIONS:
-        return Turn(findings=new, notes="", actions=actions[:MOST_SEARCHES])
-    sentences = [evidence.as_evidence(one, "", question) for one in quotes]
-    texts = [one.text for one in evidence.best_together(sentences, question)]
+        return Turn(findings=_noted(new), actions=actions[: MOST_READ + MOST_SEARCHES])
+    best = evidence.best_together(sentences, question)
+    shown = evidence.passages(sentences, best)
     return Turn(
-        findings=[one for one in new if one.quote in texts],
+        findings=_noted({one: new[one] for one in shown if one in new}),
         notes="By word overlap alone.",
-        answer=" ".join(map(folded, texts)),
-        confidence="stated" if texts else "not in the texts",
-        rests_on=[number for number, note in enumerate(notes, 1) if note in texts],
+        answer=" ".join(folded(one.text) for one in best),
+        confidence="stated" if best else "not in the texts",
+        rests_on=[number for number, note in enumerate(notes, 1) if note in shown],
     )
 
 
+def _noted(sentences: Mapping[evidence.Sentence, str]) -> list[Finding]:
+    """Findings, each under the title of its document, without which it may say too little."""
+    return [
+        Finding(finding=f"{folded(one.label)}: {folded(one.text)}", passage=number, quote=one.text)
+        for one, number in sentences.items()
+    ]
+
+
+def _note(finding: str, question: ParsedQuestion) -> evidence.Sentence:
+    """The sentence and the title of a finding as the notebook shows it."""
+    match = _NOTE.fullmatch(finding)
+    noted, quote = (match[1], match[2]) if match else (finding, None)
+    text = quote or noted.partition(": ")[2] or noted
+    return evidence.as_evidence(text, noted.removesuffix(folded(text)).rstrip(": "), question)
+
+
 def _findings(
-    passages: Iterable[Passage], notes: Sequence[str], question: ParsedQuestion
-) -> list[Finding]:
-    """The best sentences of the passages that are not noted yet."""
-    leads = question.new_name_terms(notes)
+    passages: Iterable[Passage], noted: Collection[str], question: ParsedQuestion
+) -> dict[evidence.Sentence, str]:
+    """The best sentences of the passages that are not noted yet, with the passages' numbers."""
+    leads = question.new_name_terms(noted)
     numbers: dict[evidence.Sentence, str] = {}
     for passage in passages:
         text = _MARGIN.sub("", passage["text"])
@@ -69,11 +87,8 @@ def _findings(
             excerpt = Excerpt(passage["title"], part, 0)
             for one in evidence.ranked_sentences([excerpt], question, leads):
                 numbers.setdefault(one, passage["number"])
-    best = sorted((one for one in numbers if one.text not in notes), key=lambda one: -one.score)
-    return [
-        Finding(finding=folded(one.text), passage=numbers[one], quote=one.text)
-        for one in evidence.worth_noting(best, question)
-    ]
+    best = sorted((one for one in numbers if one.text not in noted), key=lambda one: -one.score)
+    return {one: numbers[one] for one in evidence.worth_noting(best, question)}
 
 
 def _searches(quotes: Sequence[str], question: ParsedQuestion) -> Iterator[tuple[str, list[str]]]:

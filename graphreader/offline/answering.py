@@ -13,11 +13,11 @@ from graphreader.baselines.answering import Excerpt, RefusableAnswer, TextChoice
 from graphreader.baselines.search_agent import SearchStep, SearchStepTask
 from graphreader.llm.protocols import folded
 from graphreader.offline import evidence
-from graphreader.offline.question import ParsedQuestion, parse_question
+from graphreader.reading import NO_PASSAGE
+from graphreader.text.question import ParsedQuestion, parse_question
 from graphreader.text.words import terms_of
 
 MOST_CHUNKS_READ = 8  # by a search agent, before it answers in any case
-_NO_ANSWER = {"en": "The texts do not tell.", "zh": "文中没有说明。"}
 _ANALYSES = {  # and what separates the words
     "en": ("By word overlap alone; words that no quote has: {}.", ", ", "none"),
     "zh": ("仅凭词语重合；引文中缺少：{}。", "、", "无"),
@@ -28,13 +28,14 @@ def answer_from_notebooks(task: AnswerTask) -> Answer:
     """The few quotes that together support enough of the question."""
     question = parse_question(task.question)
     quotes = [evidence.as_evidence(one.quote, one.label, question) for one in task.evidence]
-    answer, cited = _answer(question, [one for one in quotes if any(one.supports)])
+    answer, passages = _answer(question, [one for one in quotes if any(one.supports)])
     return Answer(
         analysis=answer.analysis,
         answer=answer.answer,
-        confidence="stated" if cited else "not in the texts",
+        confidence="stated" if answer.answered else "not in the texts",
         claims=[
-            CitedClaim(claim=folded(one.text), citations=[quotes.index(one) + 1]) for one in cited
+            CitedClaim(claim=folded(one.text), citations=[quotes.index(one) + 1])
+            for one in passages
         ],
         contradictions=[],
     )
@@ -50,17 +51,18 @@ def answer_from_texts(question: str, excerpts: Iterable[Excerpt]) -> RefusableAn
 def _answer(
     question: ParsedQuestion, sentences: Sequence[evidence.Sentence]
 ) -> tuple[RefusableAnswer, list[evidence.Sentence]]:
-    """An answer, and the sentences that make it."""
-    cited = evidence.best_together(sentences, question)
+    """The sentences that answer together, joined; and these and the nearest, as quotes."""
+    best = evidence.best_together(sentences, question)
+    passages = evidence.passages(sentences, best)
     text, comma, none = _ANALYSES[question.language]
-    missing = comma.join(evidence.missing(cited or sentences, question)) or none
+    missing = comma.join(evidence.missing(best or sentences, question)) or none
     answer = RefusableAnswer(
         analysis=text.format(missing),
-        answer=" ".join(folded(one.text) for one in cited) or _NO_ANSWER[question.language],
-        answered=bool(cited),
-        quotes=[one.text for one in cited],
+        answer=" ".join(folded(one.text) for one in best) or NO_PASSAGE[question.language],
+        answered=bool(best),
+        quotes=[one.text for one in passages],
     )
-    return answer, cited
+    return answer, passages
 
 
 def choose_from_texts(

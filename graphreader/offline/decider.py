@@ -18,13 +18,13 @@ from graphreader.llm.window import RenderedPrompt, fit
 from graphreader.offline import answering, exploration, read_agent
 from graphreader.offline.adaptive import take_turn
 from graphreader.offline.facts import extraction_of
-from graphreader.offline.question import plan
+from graphreader.reading import OFFLINE
 from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
 RULES: Mapping[type[Task[Any]], Callable[[Any], Decision]] = {
     ExtractionTask: lambda task: extraction_of(task.text),
-    tasks.PlanTask: lambda task: plan(task.question, task.earlier),
+    tasks.PlanTask: lambda task: exploration.plan(task.question, task.earlier),
     tasks.InitialNodesTask: exploration.choose_initial_nodes,
     tasks.FactsTask: exploration.choose_chunks,
     tasks.ChunkTask: exploration.read_chunk,
@@ -61,11 +61,11 @@ class OfflineDecider:
     has these `input_tokens`, marked as estimated, which a budget in tokens does not count.
     """
 
-    name = "offline"
+    name = OFFLINE
     prompts = "offline-1"
     notice = (
-        "No language model is in use: answers are sentences picked by word overlap "
-        "(set OPENAI_API_KEY or GRAPHREADER_MODEL for a real reader)."
+        "No language model is in use: instead of an answer there are passages, ranked by the words "
+        "that they share with the question (set OPENAI_API_KEY or GRAPHREADER_MODEL for answers)."
     )
     concurrency = 2  # it computes and never waits, so a higher number gains nothing
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 from graphreader import tokens
 from graphreader.baselines.answering import Excerpt
-from graphreader.offline.question import ParsedQuestion, bonus
+from graphreader.text.question import ParsedQuestion, bonus
 from graphreader.text.sentences import sentence_spans
 from graphreader.text.words import fold, terms_of
 
 MOST_COMPARED = 20  # sentences of which combinations are made
 MOST_LEADING = 4  # of the best, whose names can lead to others
-MOST_CITED = 3  # sentences of an answer
+MOST_CITED = 3  # sentences that together answer
+MOST_SHOWN = 5  # passages that stand for an answer
 ENOUGH = 0.6  # share of what is required that makes an answer
 LEAST = 0.1  # share of the question that makes a text worth noting, or adding to others
 MOST_NOTED = 4  # sentences noted of one text
@@ -80,6 +81,12 @@ def best_together(sentences: Sequence[Sentence], question: ParsedQuestion) -> li
     if not is_enough or any(2 * question.share(supports, part) < 1 for part in parts):
         return []
     return sorted(best, key=lambda one: -one.score)
+
+
+def passages(sentences: Iterable[Sentence], best: Sequence[Sentence]) -> list[Sentence]:
+    """The sentences that stand for an answer: the `best`, then the nearest of the others."""
+    others = sorted((one for one in sentences if one not in best), key=lambda one: -one.score)
+    return [*best, *others][:MOST_SHOWN]
 
 
 def covers(texts: Iterable[str], question: ParsedQuestion) -> bool:

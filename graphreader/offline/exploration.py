@@ -7,17 +7,38 @@ with Larry Fine", "Del Lord" is near the word "directed", so a question for the 
 from collections.abc import Iterable
 
 from graphreader.agent import decisions, tasks
+from graphreader.agent.follow_up import exchange_texts
 from graphreader.baselines.answering import Excerpt
 from graphreader.llm.protocols import folded
 from graphreader.offline import evidence
-from graphreader.offline.question import LEAD, LEAST_LEAD, ParsedQuestion, parse_question
 from graphreader.text.names import names_of
+from graphreader.text.question import LEAD, LEAST_LEAD, ParsedQuestion, parse_question
 from graphreader.text.sentences import language_of, sentence_spans
 from graphreader.text.words import terms_of, title_terms
 
 MOST_FACTS = 2  # facts of a page that are looked at
 LEAST_CHUNK = 0.5  # relevance of a chunk that is read
+_PLANS = {  # and what separates the words
+    "en": ("Find what the texts say about {}. Follow each name that a sentence leads to.", ", "),
+    "zh": ("在文中查找：{}。若句子提到其他名称，则继续查找该名称。", "、"),
+}
 _EMPTY_NOTEBOOK = {"en": "Nothing was noted.", "zh": "没有记录。"}
+
+
+def plan(question: str, earlier: str = "") -> decisions.RationalPlan:
+    """The rational plan. Its needs are the names and the attributes (in Chinese one by one).
+
+    The names of the exchange that a question follows up are needs as well.
+    """
+    parsed = parse_question(question)
+    attributes = parsed.attributes
+    if parsed.language == "en":
+        attributes = (" ".join(attributes),)
+    context = (name for text in exchange_texts(earlier) for name in names_of(text))
+    needs = dict.fromkeys([*parsed.names, *attributes, *context])
+    text, comma = _PLANS[parsed.language]
+    subjects = comma.join([*parsed.names, *parsed.attributes]) or question.strip()
+    return decisions.RationalPlan(plan=text.format(subjects), needs=[one for one in needs if one])
 
 
 def choose_initial_nodes(task: tasks.InitialNodesTask) -> decisions.InitialNodes:

@@ -10,7 +10,7 @@ from graphreader.baselines.answering import Excerpt
 from graphreader.baselines.read_agent import tasks
 from graphreader.llm.protocols import folded
 from graphreader.offline.evidence import LEAST, MOST_LEADING, covers, ranked_sentences
-from graphreader.offline.question import ParsedQuestion, bonus, parse_question
+from graphreader.text.question import ParsedQuestion, bonus, parse_question
 from graphreader.text.sentences import language_of, sentence_spans
 from graphreader.text.words import terms_of
 

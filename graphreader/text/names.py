@@ -6,10 +6,11 @@ stands in 《》 or joins its parts with a middle dot. Nothing is looked up in a
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from graphreader.text.words import (
+    CHINESE_JOINTS,
     HAN,
     MONTHS,
     chinese_pieces,
@@ -66,7 +67,7 @@ def names_of(text: str) -> list[str]:
     matches = (match.group() for match in _NAME.finditer(text))
     parts = chain.from_iterable(_LIST.split(match) for match in matches)
     runs = chain.from_iterable(map(_names_in_run, parts))
-    return list(dict.fromkeys(chain(runs, _DOTTED.findall(text), titles_of(text))))
+    return list(dict.fromkeys(chain(runs, _dotted_names(text), titles_of(text))))
 
 
 def titles_of(text: str) -> list[str]:
@@ -116,6 +117,12 @@ def recurring_han(text: str) -> frozenset[str]:
         if recurring.get(part, 0) <= n
     }
     return frozenset(recurring) - parts
+
+
+def _dotted_names(text: str) -> Iterator[str]:
+    """Chinese names with a middle dot, without the words that stand right before and after."""
+    pieces = chain.from_iterable(map(CHINESE_JOINTS.split, _DOTTED.findall(text)))
+    return (piece for piece in pieces if _DOTTED.fullmatch(piece))
 
 
 def _names_in_run(run: str) -> list[str]:

@@ -31,7 +31,7 @@ _STOP_WORDS = word_list("stop_words")
 _BASE_FORMS = {form: forms[0] for forms in _groups("irregular_forms") for form in forms}
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 HAN_RUN = re.compile(f"[{HAN}]+")
-_CHINESE_JOINTS = re.compile(
+CHINESE_JOINTS = re.compile(
     "|".join(
         [
             *sorted(_LISTS["chinese_question_words"].split(), key=len, reverse=True),
@@ -146,10 +146,17 @@ def han_pairs(text: str) -> list[str]:
     return pairs
 
 
-def chinese_pieces(text: str) -> list[str]:
-    """Runs of two or more Han characters between question words and particles."""
-    pieces = (piece for run in HAN_RUN.findall(text) for piece in _CHINESE_JOINTS.split(run))
-    return [piece for piece in pieces if len(piece) > 1]
+def chinese_pieces(text: str, shortest: int = 2) -> list[str]:
+    """Runs of so many or more Han characters between question words and particles."""
+    pieces = (piece for run in HAN_RUN.findall(text) for piece in CHINESE_JOINTS.split(run))
+    return [piece for piece in pieces if len(piece) >= shortest]
+
+
+def has_term(terms: frozenset[str], term: str) -> bool:
+    """Whether the terms of a text have a term; a single Han character may be part of one."""
+    return term in terms or (
+        len(term) == 1 and bool(HAN_RUN.match(term)) and any(term in one for one in terms)
+    )
 
 
 def _has_content(folded_word: str) -> bool:

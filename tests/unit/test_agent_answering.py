@@ -15,7 +15,7 @@ from graphreader.agent.follow_up import EARLIER_TOKENS, earlier_exchange
 from graphreader.agent.state import Quote
 from graphreader.agent.tasks import AnswerTask, ClaimCheckTask, PlanTask
 from graphreader.errors import BudgetError
-from graphreader.offline.question import plan
+from graphreader.offline.exploration import plan
 from graphreader.reading import Reading
 from graphreader.testing import ScriptedDecider
 

@@ -1,7 +1,7 @@
 """A question taken apart, and how much of it a text supports.
 
-`ParsedQuestion.relevance` is the one score of the offline decider: of nodes, facts, chunks,
-sentences, quotes and pages.
+`ParsedQuestion.relevance` is the one score of what is decided without a model: of nodes, facts,
+chunks, sentences, quotes and pages. Passages that stand for an answer are ranked by it.
 """
 
 import re
@@ -11,9 +11,6 @@ from functools import cached_property, lru_cache
 from statistics import fmean
 from typing import Literal
 
-from graphreader.agent.decisions import RationalPlan
-from graphreader.agent.follow_up import exchange_texts
-from graphreader.llm.protocols import folded
 from graphreader.text import words
 from graphreader.text.names import names_of, titles_of
 from graphreader.text.sentences import language_of
@@ -29,10 +26,6 @@ LEAST_LEAD = 0.2  # share of the question near a name that is followed
 LEAD = 0.25  # added to the relevance of a text with a name that leads on
 WINDOWS = (20, 80)  # characters around a name that say what leads to it
 _NEXT_WORD = re.compile(r" ([a-z][a-z-]+)")
-_PLANS = {  # and what separates the words
-    "en": ("Find what the texts say about {}. Follow each name that a sentence leads to.", ", "),
-    "zh": ("在文中查找：{}。若句子提到其他名称，则继续查找该名称。", "、"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +44,10 @@ class QuestionTerm:
 
     def support(self, terms: frozenset[str], title: frozenset[str] = frozenset()) -> float:
         """How well the terms of a text and of its title support it, from 0 to 1."""
-        if self.term in terms:
+        if words.has_term(terms, self.term):
             return 1.0
-        by_synonym = 0.0 if self.synonyms.isdisjoint(terms) else SYNONYM
-        return max(by_synonym, TITLE) if self.term in title else by_synonym
+        by_synonym = SYNONYM * any(words.has_term(terms, one) for one in self.synonyms)
+        return max(by_synonym, TITLE) if words.has_term(title, self.term) else by_synonym
 
 
 @dataclass(frozen=True)
@@ -108,7 +101,7 @@ class ParsedQuestion:
 
     def new_names(self, texts: Iterable[str]) -> list[str]:
         """Names in `texts` that the question lacks: they can lead to other texts."""
-        names = dict.fromkeys(name for text in texts for name in names_of(folded(text)))
+        names = dict.fromkeys(name for text in texts for name in names_of(" ".join(text.split())))
         return [name for name in names if not terms_of(name) <= self.vocabulary]
 
     def new_name_terms(self, texts: Iterable[str]) -> frozenset[str]:
@@ -127,8 +120,11 @@ def parse_question(question: str) -> ParsedQuestion:
     name_terms = frozenset(term for name in names for term in terms_of(name))
     terms: dict[str, QuestionTerm] = {}
     attributes = []
-    for piece in (*words.words_of(text), *names, *words.chinese_pieces(text)):
-        new = [t for t in terms_of(piece) if t in name_terms or not words.is_question_word(t)]
+    for piece in (*words.words_of(text), *names, *words.chinese_pieces(text, 1)):
+        own = terms_of(piece)
+        if len(piece) > 2 and words.HAN_RUN.fullmatch(piece) and not own <= name_terms:
+            own |= {piece[-1]}  # a verb may stand behind a name: 关羽死
+        new = [t for t in own if t in name_terms or not words.is_question_word(t)]
         new = sorted(term for term in new if term not in terms)
         for term in new:
             # A Chinese piece weighs the same however many pairs of characters it has.
@@ -146,19 +142,3 @@ def parse_question(question: str) -> ParsedQuestion:
 def bonus(leads: frozenset[str], text: str, title: str) -> float:
     """What a term that leads on adds to the relevance of a text under a title."""
     return 0.0 if leads.isdisjoint(terms_of(text) | title_terms(title)) else LEAD
-
-
-def plan(question: str, earlier: str = "") -> RationalPlan:
-    """The rational plan. Its needs are the names and the attributes (in Chinese one by one).
-
-    The names of the exchange that a question follows up are needs as well.
-    """
-    parsed = parse_question(question)
-    attributes = parsed.attributes
-    if parsed.language == "en":
-        attributes = (" ".join(attributes),)
-    context = (name for text in exchange_texts(earlier) for name in names_of(text))
-    needs = dict.fromkeys([*parsed.names, *attributes, *context])
-    text, comma = _PLANS[parsed.language]
-    subjects = comma.join([*parsed.names, *parsed.attributes]) or question.strip()
-    return RationalPlan(plan=text.format(subjects), needs=[one for one in needs if one])
