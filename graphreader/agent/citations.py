@@ -93,7 +93,7 @@ def ranked(reading: Reading) -> Reading:
         return reading
     question, language = parse_question(reading.question), language_of(reading.question)
     scored = [
-        replace(one, score=round(question.relevance(one.quote, one.document), 2))
+        replace(one, score=round(question.score(one.quote, one.document), 2))
         for one in reading.citations
     ]
     order = sorted(range(len(scored)), key=lambda at: -(scored[at].score or 0))

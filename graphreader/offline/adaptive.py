@@ -16,7 +16,7 @@ from graphreader.text.question import LEAST_LEAD, ParsedQuestion, parse_question
 from graphreader.text.words import terms_of, title_terms
 
 MOST_SEARCHES = 3  # of one turn
-MOST_READ = 3  # passages that a turn reads in full
+MOST_READ = 4  # passages that a turn reads in full
 MOST_ACTIONS = 9  # of one run
 _NOTE = re.compile(r"(.*) \[[\d.]+(?:: “(.*)”)?\]", re.DOTALL)
 _MARGIN = re.compile(r"^- |^\(\d+ tokens: .*\)$", re.MULTILINE)
@@ -27,13 +27,12 @@ def take_turn(task: TurnTask) -> Turn:
     question = parse_question(task.question)
     notes = [_note(one, question) for one in task.notebook.findings]
     passages = {one["number"]: one for result in task.results for one in result["passages"]}
-    new = _findings(passages.values(), {one.text for one in notes}, question)
-    sentences = [*notes, *new]
-    quotes = [one.text for one in sentences]
-    wanted = dict.fromkeys([*new.values(), *passages])
-    actions = [  # passages of which only some facts were shown, first those with new findings
+    read = _sentences(passages.values(), {one.text for one in notes}, question)
+    new = {one: read[one] for one in evidence.worth_noting(read, question)}
+    quotes = [one.text for one in (*notes, *new)]
+    actions = [  # the best passages of which only some facts were shown
         Action(function="read_chunk", argument=number)
-        for number in wanted
+        for number in passages
         if not passages[number]["whole"]
     ][:MOST_READ]
     titles = {title_terms(one["title"]) for one in passages.values()}
@@ -46,10 +45,10 @@ def take_turn(task: TurnTask) -> Turn:
             actions.append(Action(function="search", argument=" ".join([name, *missing])))
     if task.turns and actions and len(taken) < MOST_ACTIONS:
         return Turn(findings=_noted(new), actions=actions[: MOST_READ + MOST_SEARCHES])
-    best = evidence.best_together(sentences, question)
-    shown = evidence.passages(sentences, best)
+    best = evidence.best_together([*notes, *read], question)
+    shown = evidence.passages([*notes, *read], best, question)
     return Turn(
-        findings=_noted({one: new[one] for one in shown if one in new}),
+        findings=_noted({one: read[one] for one in shown if one in read}),
         notes="By word overlap alone.",
         answer=" ".join(folded(one.text) for one in best),
         confidence="stated" if best else "not in the texts",
@@ -73,10 +72,10 @@ def _note(finding: str, question: ParsedQuestion) -> evidence.Sentence:
     return evidence.as_evidence(text, noted.removesuffix(folded(text)).rstrip(": "), question)
 
 
-def _findings(
+def _sentences(
     passages: Iterable[Passage], noted: Collection[str], question: ParsedQuestion
 ) -> dict[evidence.Sentence, str]:
-    """The best sentences of the passages that are not noted yet, with the passages' numbers."""
+    """The sentences of the passages that are not noted yet, best first, with their passages."""
     leads = question.new_name_terms(noted)
     numbers: dict[evidence.Sentence, str] = {}
     for passage in passages:
@@ -88,7 +87,7 @@ def _findings(
             for one in evidence.ranked_sentences([excerpt], question, leads):
                 numbers.setdefault(one, passage["number"])
     best = sorted((one for one in numbers if one.text not in noted), key=lambda one: -one.score)
-    return {one: numbers[one] for one in evidence.worth_noting(best, question)}
+    return {one: numbers[one] for one in best}
 
 
 def _searches(quotes: Sequence[str], question: ParsedQuestion) -> Iterator[tuple[str, list[str]]]:

@@ -53,7 +53,7 @@ def _answer(
 ) -> tuple[RefusableAnswer, list[evidence.Sentence]]:
     """The sentences that answer together, joined; and these and the nearest, as quotes."""
     best = evidence.best_together(sentences, question)
-    passages = evidence.passages(sentences, best)
+    passages = evidence.passages(sentences, best, question)
     text, comma, none = _ANALYSES[question.language]
     missing = comma.join(evidence.missing(best or sentences, question)) or none
     answer = RefusableAnswer(

@@ -83,10 +83,17 @@ def best_together(sentences: Sequence[Sentence], question: ParsedQuestion) -> li
     return sorted(best, key=lambda one: -one.score)
 
 
-def passages(sentences: Iterable[Sentence], best: Sequence[Sentence]) -> list[Sentence]:
+def passages(
+    sentences: Iterable[Sentence], best: Sequence[Sentence], question: ParsedQuestion
+) -> list[Sentence]:
     """The sentences that stand for an answer: the `best`, then the nearest of the others."""
-    others = sorted((one for one in sentences if one not in best), key=lambda one: -one.score)
-    return [*best, *others][:MOST_SHOWN]
+    shown = list(best)
+    for one in sorted(sentences, key=lambda one: -question.score(one.text, one.label)):
+        if any(one.supports) and not any(
+            one.text in other.text or other.text in one.text for other in shown
+        ):
+            shown.append(one)
+    return shown[:MOST_SHOWN]
 
 
 def covers(texts: Iterable[str], question: ParsedQuestion) -> bool:

@@ -1,9 +1,9 @@
 """Search for chunks by their facts and titles, and for key elements by their names.
 
-Facts vote for their chunks, as propositions for passages in GRASP (arXiv 2605.16598); the best fact
-of a chunk counts, with the title of its document. The rankings by words, by vectors and by each
-name in the query are fused by reciprocal rank, so that both subjects of a comparison come. The
-constants were chosen on half of the development questions (docs/evaluation.md).
+Facts vote for their chunks, as propositions for passages in GRASP (arXiv 2605.16598); of each term
+the best fact of a chunk counts, with the title of its document. The rankings by words, by vectors
+and by each name in the query are fused by reciprocal rank, so that both subjects of a comparison
+come. The constants were chosen on half of the development questions (docs/evaluation.md).
 """
 
 import asyncio
@@ -276,14 +276,16 @@ def _vote(
 ) -> dict[str, _Votes]:
     """The chunks whose facts have any term, each with the score that its facts give it."""
     facts: defaultdict[str, dict[int, float]] = defaultdict(dict)
-    terms: defaultdict[str, set[str]] = defaultdict(set)
+    terms: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for (id_, index), shares in zip(places, scores, strict=True):
         if shares:
             facts[id_][index] = sum(shares.values())
-            terms[id_] |= shares.keys()
+            best = terms[id_]
+            for term, share in shares.items():
+                best[term] = max(share, best.get(term, 0.0))
     votes = {}
     for id_, own in facts.items():
-        votes[id_] = _Votes(max(own.values()), frozenset(terms[id_]), own)
+        votes[id_] = _Votes(sum(terms[id_].values()), frozenset(terms[id_]), own)
     return votes
 
 

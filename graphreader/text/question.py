@@ -22,6 +22,7 @@ KIND = 0.25  # of "country" in "which country": texts name one and leave the wor
 # How well a term is supported; the term itself supports it by 1.
 SYNONYM = 0.7  # by a near synonym
 TITLE = 0.6  # by the title alone
+BREVITY = 150  # terms of a passage that scores half of its relevance
 LEAST_LEAD = 0.2  # share of the question near a name that is followed
 LEAD = 0.25  # added to the relevance of a text with a name that leads on
 WINDOWS = (20, 80)  # characters around a name that say what leads to it
@@ -84,6 +85,10 @@ class ParsedQuestion:
     def relevance(self, text: str, title: str = "", leads: frozenset[str] = frozenset()) -> float:
         """The share of the question that a text under a title supports; more for a lead in it."""
         return self.share(self.supports(text, title)) + bonus(leads, text, title)
+
+    def score(self, text: str, title: str = "") -> float:
+        """The relevance of a passage, from 0 to 1; less for a long one, which says less of it."""
+        return self.relevance(text, title) * BREVITY / (BREVITY + len(terms_of(text)))
 
     def lead(self, name: str, texts: Iterable[str]) -> float:
         """How much of the question stands near a name, at best, the nearest counting most.

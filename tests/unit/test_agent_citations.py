@@ -1,5 +1,6 @@
 """Quotes become citations, and what was shown of the texts is counted."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,12 +10,20 @@ from graphreader.agent.citations import (
     cite,
     locate,
     passages,
+    ranked,
     with_valid_citations,
 )
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.state import Quote
 from graphreader.agent.tasks import AnswerTask, Evidence
-from graphreader.reading import Coverage
+from graphreader.reading import (
+    NO_PASSAGE,
+    NOT_IN_THE_TEXTS,
+    Citation,
+    Claim,
+    Coverage,
+    Reading,
+)
 from graphreader.store.records import StoredChunk
 from graphreader.tokens import count
 
@@ -231,3 +240,26 @@ def test_order_of_documents() -> None:
     shown = coverage([("e", 20, SECOND), ("d", 0, FIRST), ("e", 0, FIRST)], [RED])
 
     assert shown.documents == ("e", "d")
+
+
+# Where no model answered the citations have scores, the best first, and claims follow them; a
+# refusal says that no passage shares enough words. An answer of a model is left as it is.
+def test_ranked() -> None:
+    citations = tuple(Citation("text", "d", 0, 0, 9, words) for words in WORDS)
+    claims = (Claim("Alice.", (3,)), Claim("Danny.", (1, 2)))
+    reading = Reading(
+        "How long did Alice play?", "x", "", True, "c", "", citations, claims=claims,
+        decider="offline",
+    )  # fmt: skip
+    refused = replace(reading, answer=NOT_IN_THE_TEXTS["en"], answered=False)
+    answered = replace(reading, decider="openai:fake")
+
+    best, *others = ranked(reading).citations
+
+    assert best.quote == WORDS[2]
+    assert best.score is not None
+    assert best.score > 0.5
+    assert [one.score for one in others] == [0, 0]
+    assert ranked(reading).claims == (Claim("Alice.", (1,)), Claim("Danny.", (2, 3)))
+    assert ranked(refused).answer == NO_PASSAGE["en"]
+    assert ranked(answered) == answered

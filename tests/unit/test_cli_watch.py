@@ -123,6 +123,20 @@ def test_other_readings() -> None:
     assert "graphreader runs show 'my run 1'\ngraphreader ask --follow 'my run 1'\n" in ended
 
 
+# Without a model there is no answer but passages with their scores, after a refusal the nearest.
+@pytest.mark.parametrize("answered", [True, False])
+def test_passages(answered: bool) -> None:
+    citations = tuple(replace(one, score=0.5) for one in READING.citations)
+    reading = replace(READING, decider="offline", answered=answered, citations=citations)
+    text = shown(100, reading=reading)
+
+    assert "Passages (no model) ──" in text
+    assert text.count("score 0.50") == len(citations)
+    assert "Answer ──" not in text
+    assert ("These are the nearest:" in text) == (not answered)
+    assert reading.as_dict()["kind"] == "passages"
+
+
 # An answer that is only likely says so; its explanation has the numbers of the claims in it. What
 # was found of a question that is not answered is listed with its quotes.
 def test_explanation_and_confidence() -> None:

@@ -35,7 +35,7 @@ HOSTILE = (
     "{{ 7 * 7 }} {% raw %} {# x #} ${x} $question",
     "<\u2028\u2029/script\x00>\x1b]0;x\x07",
 )
-NOTHING = Reading("Who?", "Nobody knows.", "", False, "c", "Look.", decider="offline")
+NOTHING = Reading("Who?", "Nobody knows.", "", False, "c", "Look.", decider="openai:fake")
 
 
 def page_of(text: str) -> Element:
@@ -193,6 +193,21 @@ def test_confidence(answered: bool, title: str, claims: str) -> None:
     assert claims in [one.text for one in answer.all("h3")]
 
 
+# Without a model there is no answer: its passages come best first with their scores, and a refusal
+# stands before the nearest of them.
+@pytest.mark.parametrize("answered", [True, False])
+def test_passages(answered: bool) -> None:
+    reading, passages, subgraph = run_of("words")
+    scored = tuple(replace(one, score=0.5) for one in reading.citations)
+    reading = replace(reading, answered=answered, citations=scored, decider="offline")
+    answer = parsed(render(reading, passages, subgraph)).one("section", id="answer")
+
+    assert answer.one("h2").text == "Passages (no model)"
+    assert answer.text.count("score 0.50") == len(scored)
+    assert ("The nearest passages" in answer.text) == (not answered)
+    assert (len(answer.all("p", **{"class": "answer"})) == 1) == (not answered)
+
+
 # A run that found nothing has a page without a drawing.
 def test_nothing_found() -> None:
     page = parsed(render(NOTHING, [], RunSubgraph()))
@@ -252,7 +267,7 @@ def test_checked_files(tmp_path: File, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(os.listdir(tmp_path)) == ["old.html", "pipe"]
 
 
-READING = Reading("Who?", "Ada.", "", True, "c", "Look.", decider="offline")
+READING = Reading("Who?", "Ada.", "", True, "c", "Look.", decider="openai:fake")
 
 
 def passage(text: str) -> Passage:

@@ -10,6 +10,7 @@ from graphreader.baselines.answering import Excerpt, PassagesChoiceTask, Passage
 from graphreader.baselines.chunk_reading import SUMMARY_TOKENS, NotesReadTask
 from graphreader.baselines.search_agent import NOTES_TOKENS, Hit, SearchAction, SearchStepTask
 from graphreader.offline.decider import OfflineDecider
+from graphreader.reading import NO_PASSAGE
 from graphreader.tokens import count
 
 TOWN = [
@@ -23,11 +24,16 @@ COUNTY = [
     Evidence("临河, chunk 1", "作家林雨桐于1957年在临河县出生。"),
 ]
 
+BATTLES = [
+    Evidence("三国, chunk 0", "董卓进京，天下大乱。"),
+    Evidence("三国, chunk 1", "吕布杀董卓于宫门。"),
+    Evidence("三国, chunk 2", "关羽败走麦城，死时五十八岁。"),
+]
+
 
 async def answer(question: str, evidence: list[Evidence]) -> Answer:
     task = AnswerTask(question, "", (), tuple(evidence))
     decision = (await OfflineDecider().decide(task)).decision
-    assert decision.answered == bool(decision.claims)
     assert all(1 <= number <= len(evidence) for number in cited_by(decision))
     return decision
 
@@ -43,14 +49,14 @@ def quotes(*texts: str) -> list[Evidence]:
     return [Evidence(f"{title}, chunk 0", quote) for title, quote in pairs]
 
 
-# The answer quotes the sentences that hold what is asked and cites their numbers: where a question
-# has two steps of both documents, connected by a name. The title of a document counts for
-# its sentences.
+# The answer quotes the sentences that hold what is asked: where a question has two steps of both
+# documents, connected by a name. The title of a document counts for its sentences. Their numbers
+# come first, then those of the nearest others; a sentence without a word of the question is none.
 @pytest.mark.parametrize(
-    ("question", "evidence", "cited"),
+    ("question", "evidence", "cited", "shown"),
     [
-        ("When was the lighthouse of Port Wessel lit?", TOWN, [4]),
-        ("林雨桐是哪一年出生的？", COUNTY, [2]),
+        ("When was the lighthouse of Port Wessel lit?", TOWN, [4], 3),
+        ("林雨桐是哪一年出生的？", COUNTY, [2], 1),
         (
             "Where was the author of The Salt Road born?",
             quotes(
@@ -60,22 +66,29 @@ def quotes(*texts: str) -> list[Evidence]:
                 "Ada Quist: Ada Quist was born in Varn.",
             ),
             [2, 4],
+            4,
         ),
+        ("谁杀了董卓？", BATTLES, [2], 2),
+        ("关羽死于哪一年？", BATTLES, [3], 1),
     ],
 )
-async def test_answered(question: str, evidence: list[Evidence], cited: list[int]) -> None:
+async def test_answered(
+    question: str, evidence: list[Evidence], cited: list[int], shown: int
+) -> None:
     decision = await answer(question, evidence)
 
     assert decision.answered
-    assert sorted(cited_by(decision)) == cited
-    claims = [" ".join(evidence[number - 1].quote.split()) for number in cited_by(decision)]
+    claims = [evidence[number - 1].quote for number in cited_by(decision)]
     assert [one.claim for one in decision.claims] == claims
-    assert decision.answer == " ".join(claims)
+    assert sorted(cited_by(decision)[: len(cited)]) == cited
+    assert decision.answer == " ".join(claims[: len(cited)])
+    assert len(claims) == shown
     assert decision.contradictions == []
 
 
 # The names of a question and what is asked about them must both stand in the texts, connected; else
-# there is no answer, in the question's language, and the analysis names the missing words.
+# there is no answer, in the question's language, and the analysis names the missing words. The
+# nearest quotes are still cited.
 @pytest.mark.parametrize(
     ("question", "evidence", "missing"),
     [
@@ -100,7 +113,8 @@ async def test_not_answered(question: str, evidence: list[Evidence], missing: st
     decision = await answer(question, evidence)
 
     assert not decision.answered
-    assert decision.answer == ("文中没有说明。" if evidence is COUNTY else "The texts do not tell.")
+    assert decision.answer == NO_PASSAGE["zh" if evidence is COUNTY else "en"]
+    assert bool(decision.claims) == bool(evidence)
     assert decision.analysis.endswith(missing)
 
 

@@ -168,3 +168,10 @@ def test_names_in_a_list() -> None:
     assert names_of("In 280 BC and the Battle of Asculum") == ["BC", "Battle of Asculum"]
     assert names_of("Rome and the Siege of Ulm") == ["Rome", "Siege of Ulm"]
     assert names_of("Florence and the Machine") == ["Florence and the Machine"]
+
+
+# A Chinese name with a middle dot is whole, without the words that stand right before and after.
+def test_names_with_a_middle_dot() -> None:
+    assert names_of("谁是哈利·波特的父亲") == ["哈利·波特"]
+    both = ["阿尔伯特·爱因斯坦", "玛丽亚·斯克沃多夫斯卡·居里"]
+    assert names_of("阿尔伯特·爱因斯坦和玛丽亚·斯克沃多夫斯卡·居里") == both

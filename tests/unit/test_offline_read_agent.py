@@ -95,6 +95,6 @@ async def test_answers() -> None:
     choice = await decide(MemoryChoiceTask(question, MEMORY, read=(4,), options=options))
 
     assert read.answered
-    assert read.quotes == ["Ann Berg was born in Bergen."]
+    assert read.quotes[0] == "Ann Berg was born in Bergen."
     assert not unread.answered
     assert choice.option == 2
