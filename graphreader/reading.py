@@ -158,7 +158,7 @@ class Reading:
     def as_dict(self) -> Mapping[str, Any]:
         """Plain JSON types, without `facts_read` and `evidence`. No key is ever removed."""
         claims = [{**asdict(claim), "supported": claim.supported} for claim in self.claims]
-        values = {"kind": self.kind, **asdict(self), "claims": claims}
+        values = {**asdict(self), "claims": claims, "kind": self.kind}
         return {name: values[name] for name in values if name not in _TEXTS}
 
 

@@ -120,7 +120,7 @@ def test_lines_for_a_person(terminal: Terminal, corpus: str) -> None:
     assert re.search(r"(?m)^emil +[0-9a-f]{24} +1 +\d+ +complete", listed.out)
     assert re.search(r"(?m)^key elements +\d+", counted.out)
     assert "Vera Holm (" in counted.out
-    for head in ("Plan ──", "Paths ──", "Answer ──", "Citations ──"):
+    for head in ("Plan ──", "Paths ──", "Passages (no model) ──"):
         assert asked.out.count(head) == 1
     assert "No language model is in use" in " ".join(asked.out.split())
 

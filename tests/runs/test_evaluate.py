@@ -122,7 +122,7 @@ def test_samples(terminal: Terminal, contexts: str) -> None:
     assert "musique, native" in ended.out
     assert "graphreader report o" in ended.out
     assert "Spent" not in ended.out
-    assert "No language model is in use: answers are sentences picked" in flat(ended.out)
+    assert "No language model is in use: instead of an answer" in flat(ended.out)
     run = json.loads((terminal.folder / "o" / "run.json").read_text())
     assert {line["contexts"] for line in lines} == {run["fixed"]["contexts"]} == {contexts}
     assert run["notice"].startswith("No language model is in use")
