@@ -36,6 +36,7 @@ from graphreader.ingestion.report import (
     NothingReadError,
     Progress,
     no_progress,
+    with_waits,
 )
 from graphreader.ingestion.transfer import Export, TransferReport, export_corpus, import_corpus
 from graphreader.integrations.langchain import TOOL_DESCRIPTION, TOOL_NAME, as_tool
@@ -62,6 +63,7 @@ from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import Element, ElementFacts, FactLocation, NeighborElement, Passage
 from graphreader.store.writer import Deleter
 from graphreader.sync import blocking, blocking_stream, methods_in_loop, stream_in_loop
+from graphreader.waiting import with_waiting
 
 SEARCH_WIDTH = 50  # key elements that each of the two searches brings, at least
 MAX_LIMIT = 1000  # the largest number of key elements or neighbors that one call returns
@@ -176,7 +178,7 @@ class GraphReader:
             keep_run=keep_run,
             stream_answer=True,
         )
-        return execute(self._resources, request)
+        return with_waiting(execute(self._resources, request))
 
     async def aresume(self, run: str, *, step: int | None = None) -> Reading:
         """Resume a kept run, by its id or a unique prefix, with the rest of its budget.
@@ -191,7 +193,7 @@ class GraphReader:
     def astream_resume(self, run: str, *, step: int | None = None) -> AsyncGenerator[Event]:
         """Resume as `aresume` does and yield the events, first those of the finished steps."""
         request = RunRequest(self._corpus, run=run, resume=True, step=step, stream_answer=True)
-        return execute(self._resources, request)
+        return with_waiting(execute(self._resources, request))
 
     @stream_in_loop
     def abatch_as_completed(
@@ -349,7 +351,8 @@ class GraphReader:
         await self._resources.catalog(self._corpus)
         await self._resources.prepare_schema()
         normalizer = await self._resources.normalizer(self._corpus, undo=undo)
-        return await normalizer.run(dry_run=dry_run, progress=progress)
+        with with_waits(progress):
+            return await normalizer.run(dry_run=dry_run, progress=progress)
 
     async def areindex(self, *, progress: Progress = no_progress) -> int:
         """Index the corpus again after an upgrade, or with other embeddings, extracting no text.
@@ -357,9 +360,10 @@ class GraphReader:
         From now on the corpus has the embeddings of the settings. Returns how many vectors are new.
         """
         embedder, connection = self._resources.models.embedder(), await self._resources.connection()
-        vectors = await reindex(connection, embedder, self._corpus, progress)
-        # The new vectors may merge other key elements.
-        await (await self._resources.normalizer(self._corpus)).run(progress=progress)
+        with with_waits(progress):
+            vectors = await reindex(connection, embedder, self._corpus, progress)
+            # The new vectors may merge other key elements.
+            await (await self._resources.normalizer(self._corpus)).run(progress=progress)
         return vectors
 
     async def aexport(self, target: str | PathLike[str] | BinaryIO) -> TransferReport:
@@ -496,13 +500,14 @@ class GraphReader:
         normalize: bool | None = None,
     ) -> IngestReport:
         """Read chunks by a pipeline, then merge key elements, or only name them."""
-        pipeline, notes = await self._resources.pipeline(self._corpus, progress)
-        report, normalization = await read(pipeline), None
-        normalizer = await self._resources.normalizer(self._corpus)
-        if normalize is False:
-            await normalizer.writer.settle()
-        else:
-            normalization = await normalizer.run(progress=progress)
+        with with_waits(progress):
+            pipeline, notes = await self._resources.pipeline(self._corpus, progress)
+            report, normalization = await read(pipeline), None
+            normalizer = await self._resources.normalizer(self._corpus)
+            if normalize is False:
+                await normalizer.writer.settle()
+            else:
+                normalization = await normalizer.run(progress=progress)
         return replace(report, notes=(*notes, *report.notes), normalization=normalization)
 
     async def _element(self, explorer: GraphExplorer, name: str) -> Element:

@@ -13,14 +13,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field, RootModel
 
-from graphreader.agent.events import (
-    Event,
-    FunctionChosen,
-    NodesChosen,
-    PathEnded,
-    PlanMade,
-    QuestionAnswered,
-)
+from graphreader.agent.events import QuestionAnswered, step_text
 from graphreader.errors import GraphReaderError
 from graphreader.graph_reader import GraphReader
 from graphreader.outline import outline_text
@@ -136,7 +129,7 @@ class CorpusTools:
                 if isinstance(event, QuestionAnswered):
                     names = AnswerResult.model_fields
                     return AnswerResult(**{name: getattr(event.reading, name) for name in names})
-                if message := progress_message(event):
+                if message := step_text(event):
                     steps += 1
                     await context.report_progress(steps, message=message)
         raise AssertionError("a run ends with its answer")
@@ -242,18 +235,3 @@ def mcp_server(reader: GraphReader) -> MCPServer[Any]:
         described = _with_tool_errors(tool)
         server.add_tool(described, description=inspect.getdoc(tool), annotations=hints)
     return server
-
-
-def progress_message(event: Event) -> str:
-    """The progress message of an event, empty if it has none."""
-    match event:
-        case PlanMade(plan=plan):
-            return f"Plan: {plan}"
-        case NodesChosen(nodes=nodes):
-            return f"{len(nodes)} paths, from: {', '.join(nodes)}"
-        case FunctionChosen(path=path, node=node, call=call):
-            return f"Path {path} at {node}: {call.name} {call.argument}".rstrip()
-        case PathEnded(path=path, stopped=stopped):
-            return f"Path {path} ended: {stopped}"
-        case _:
-            return ""

@@ -10,6 +10,7 @@ from langgraph.types import StateSnapshot
 from graphreader.agent.dependencies import AgentDependencies
 from graphreader.agent.state import total_usage
 from graphreader.reading import FunctionCall, Reading, Stopped
+from graphreader.waiting import Waiting
 
 logger = logging.getLogger("graphreader.agent")
 
@@ -131,6 +132,7 @@ Event = (
     | FunctionChosen
     | PathEnded
     | AnswerToken
+    | Waiting
     | QuestionAnswered
 )
 
@@ -138,6 +140,24 @@ Event = (
 def as_plain(event: Any) -> Mapping[str, Any]:
     """An event of a run or of an ingest in plain JSON types, with its class name as `event`."""
     return {"event": type(event).__name__, **asdict(event)}
+
+
+def step_text(event: Event) -> str:
+    """A line about a step of a run, or about what it waits for; empty for other events."""
+    match event:
+        case PlanMade(plan=plan):
+            return f"Plan: {plan}"
+        case NodesChosen(nodes=nodes):
+            paths = "1 path" if len(nodes) == 1 else f"{len(nodes)} paths"
+            return f"{paths}, from: {', '.join(nodes)}"
+        case FunctionChosen(path=path, node=node, call=call):
+            return f"Path {path} at {node}: {call.name} {call.argument}".rstrip()
+        case PathEnded(path=path, stopped=stopped):
+            return f"Path {path} ended: {stopped}"
+        case Waiting(text=text):
+            return text
+        case _:
+            return ""
 
 
 def replay(snapshot: StateSnapshot) -> Iterator[Event]:

@@ -12,7 +12,13 @@ from typing import Annotated, Any, ClassVar, Literal, TextIO
 import typer
 
 from graphreader.cli import ask, corpora, evaluate, ingest, runs, services
-from graphreader.cli.console import configure_output, cost_text, print_error, without_controls
+from graphreader.cli.console import (
+    Quiet,
+    configure_output,
+    cost_text,
+    print_error,
+    without_controls,
+)
 from graphreader.cli.main import Interrupted
 from graphreader.cli.options import flag
 from graphreader.errors import DecisionError, GraphReaderError
@@ -110,7 +116,7 @@ def set_common_options(
     ] = False,
 ) -> None:
     """Apply the options that all commands share."""
-    Debug.enabled = debug
+    Debug.enabled, Quiet.enabled = debug, False
     set_up_logging(log_level, debug=debug)
 
 

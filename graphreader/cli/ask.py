@@ -27,6 +27,7 @@ from graphreader.cli.options import (
     JsonFlag,
     MaxCalls,
     MaxTokens,
+    QuietFlag,
     ReportOption,
     check_report,
     check_stdin,
@@ -108,6 +109,7 @@ def ask(
         ),
     ] = None,
     as_json: JsonFlag = False,
+    _quiet: QuietFlag = False,
 ) -> None:
     """Search and explore the graph, and answer with citations."""
     options: dict[str, Any] = {"mode": mode, "max_calls": max_calls, "max_tokens": max_tokens}
@@ -146,15 +148,12 @@ def _ask_question(
     with open_reader(corpus or "default", **options) as reader:
         if follow is not None and corpus is None:
             reader = reader.at(reader.run(follow).summary.corpus)
-        if as_json:
-            reading = reader.ask(question, keep_run=keep_run, follow=follow)
-            print_json(reading.as_dict())
-        else:
-            from graphreader.cli.watch import watch
+        from graphreader.cli.watch import watch
 
-            reading = watch(reader.stream(question, keep_run=keep_run, follow=follow))
-            if keep_run and not any("not kept in the graph" in note for note in reading.notes):
-                print("Stored in the graph: the saved query `run` of Neo4j Browser draws it.")
+        events = reader.stream(question, keep_run=keep_run, follow=follow)
+        reading = watch(events, as_json=as_json)
+        if keep_run and not as_json and not any("not kept in" in note for note in reading.notes):
+            print("Stored in the graph: the saved query `run` of Neo4j Browser draws it.")
         write_report(reader, reading, report)
     if reading.failure:
         raise typer.Exit(1)

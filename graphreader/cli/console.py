@@ -1,5 +1,6 @@
 """The output of the commands: text without markup or controls for people, JSON, progress."""
 
+import math
 import re
 import sys
 import time
@@ -8,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, redirect_stdout
 from datetime import datetime
 from json import dumps
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import typer
 from rich.cells import cell_len
@@ -20,6 +21,7 @@ from rich.text import Text
 
 from graphreader.errors import UsageError
 from graphreader.usage import Usage
+from graphreader.waiting import Waiting, listening
 
 _PIPE_WIDTH = 200
 _LONG_TABLE = 200  # rows
@@ -30,6 +32,19 @@ _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]
 _RATE_WINDOW = 300.0  # seconds over which a rate is measured; one item may take a minute
 _LOG_SECONDS, _LOG_SHARE = 10.0, 0.05  # at least so long, and so much of all, between log lines
 _LISTED_FAILURES = 5
+_WAIT_SECONDS = 5.0  # at least so long between two lines about one service that is waited for
+_ATTEMPT_SECONDS = 3.0  # that a live display shows a wait beyond its end
+
+
+class Quiet:
+    """Whether `--quiet` is set: nothing is printed about progress."""
+
+    enabled: ClassVar[bool] = False
+
+    @classmethod
+    def set(cls, enabled: bool) -> None:
+        """Set it; the callback of the option."""
+        cls.enabled = enabled
 
 
 def configure_output() -> None:
@@ -53,6 +68,35 @@ def print_result(value: Mapping[str, Any], text: str, *, json: bool) -> None:
 def print_error(message: str) -> None:
     """Print a message on stderr."""
     print(without_controls(message), file=sys.stderr)
+
+
+def print_progress(message: str) -> None:
+    """Print a line about progress on stderr, unless `--quiet` is set."""
+    if not Quiet.enabled:
+        print_error(single_line(message))
+
+
+class WaitDisplay:
+    """Shows what is waited for: in the `lines` of a live display, else as lines on stderr."""
+
+    def __init__(self, *, live: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+        self._live, self._clock = live, clock
+        self._text, self._until = "", 0.0
+        self._printed: dict[str, float] = {}  # service: when it had a line
+
+    def __call__(self, waiting: Waiting) -> None:
+        """Show what is waited for now."""
+        now, before = self._clock(), self._printed.get(waiting.service, -math.inf)
+        if self._live:
+            self._text, self._until = waiting.text, now + waiting.seconds + _ATTEMPT_SECONDS
+        elif now - before >= _WAIT_SECONDS:
+            self._printed[waiting.service] = now
+            print_progress(waiting.text)
+
+    @property
+    def lines(self) -> list[Text]:
+        """What a live display shows: one line until the next attempt, else none."""
+        return [literal_line(self._text, "yellow")] if self._clock() < self._until else []
 
 
 def confirm(question: str) -> bool:
@@ -132,7 +176,7 @@ def _print_aligned(
 def spinner(text: str) -> Iterator[Callable[[str], None] | None]:
     """Show a spinner on stderr; yields a function that sets its text, None without a terminal."""
     console = Console(stderr=True, highlight=False)
-    if not console.is_terminal:
+    if Quiet.enabled or not console.is_terminal:
         yield None
         return
     with console.status(text) as status:
@@ -162,11 +206,13 @@ class JobProgress(Progress, ABC):
             transient=True,
             get_time=clock,
             speed_estimate_period=_RATE_WINDOW,
-            disable=not (live and self.in_terminal),
+            disable=Quiet.enabled or not (live and self.in_terminal),
             **options,
         )
         self._command = command
         self._spinner = Spinner("dots")
+        self.wait = WaitDisplay(live=not self.disable, clock=clock)
+        self._listening = listening(self.wait)
         self._failures = 0
         self._logged_at = clock()
         self._logged: tuple[str, float] = ("", 0)  # the activity and its items in the last line
@@ -181,6 +227,15 @@ class JobProgress(Progress, ABC):
         if self.tasks:  # rich calls this once in its constructor
             self._spinner.update(text=Text(self.status()))
             yield self._spinner
+            yield from self.wait.lines
+
+    def __enter__(self) -> Self:
+        self._listening.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *raised: Any) -> None:
+        super().__exit__(*raised)
+        self._listening.__exit__(*raised)
 
     def new_task(self, name: str, total: float = 0, **options: Any) -> Task:
         """Add a task, and return it."""
@@ -202,7 +257,7 @@ class JobProgress(Progress, ABC):
     def log_status(self, task: Task, activity: str = "") -> None:
         """Write the status into a log, if enough of the task, or another activity, came since."""
         now, total = self.get_time(), task.total or 0
-        if not self.disable or now - self._logged_at < _LOG_SECONDS:
+        if Quiet.enabled or not self.disable or now - self._logged_at < _LOG_SECONDS:
             return
         activity_before, done_before = self._logged
         enough = task.completed - done_before >= max(1, _LOG_SHARE * total)

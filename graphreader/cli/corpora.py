@@ -29,6 +29,7 @@ from graphreader.cli.options import (
     STDIN,
     JsonFlag,
     OnlyCorpus,
+    QuietFlag,
     YesFlag,
     check_stdin,
     corpus_option,
@@ -183,6 +184,7 @@ def reindex(
     corpus: Annotated[str, corpus_option("The corpus to index again.")] = "default",
     yes: YesFlag = False,
     json: JsonFlag = False,
+    _quiet: QuietFlag = False,
 ) -> None:
     """Index a corpus again after an upgrade or a change of embeddings. No text is read again."""
     confirm_or_exit(f"Index the corpus {corpus!r} again?", yes, "Nothing was indexed.")
@@ -204,6 +206,7 @@ def normalize(
     dry_run: Annotated[bool, flag("--dry-run", help="Only print what would change.")] = False,
     undo: Annotated[bool, flag("--undo", help="Undo all merges.")] = False,
     json: JsonFlag = False,
+    _quiet: QuietFlag = False,
 ) -> None:
     """Merge key elements that mean the same.
 

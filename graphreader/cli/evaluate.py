@@ -27,7 +27,14 @@ from graphreader.cli.console import (
     wide_console,
 )
 from graphreader.cli.main import Interrupted
-from graphreader.cli.options import JsonFlag, flag, import_driver, read_settings, start_embedded
+from graphreader.cli.options import (
+    JsonFlag,
+    QuietFlag,
+    flag,
+    import_driver,
+    read_settings,
+    start_embedded,
+)
 from graphreader.errors import GraphReaderError, UsageError
 
 if TYPE_CHECKING:
@@ -149,6 +156,7 @@ def evaluate(
     yes: CostsAgreed = False,
     estimate_only: EstimateOnly = False,
     json: JsonFlag = False,
+    _quiet: QuietFlag = False,
 ) -> None:
     """Ask several readers questions with known answers, and measure them all alike.
 

@@ -19,6 +19,7 @@ from graphreader.cli.console import (
     plural,
     print_error,
     print_json,
+    print_progress,
     print_table,
     rounded,
     single_line,
@@ -33,6 +34,7 @@ from graphreader.cli.options import (
     MaxCalls,
     MaxTokens,
     Paths,
+    QuietFlag,
     StdinName,
     corpus_option,
     expand_paths,
@@ -41,6 +43,7 @@ from graphreader.cli.options import (
     read_settings,
 )
 from graphreader.errors import UsageError
+from graphreader.waiting import Waiting
 
 if TYPE_CHECKING:
     from rich.progress import Task
@@ -84,6 +87,10 @@ def ingest(
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     json: JsonFlag = False,
+    verbose: Annotated[
+        bool, flag("--verbose", help="Print a line a document, also without a terminal.")
+    ] = False,
+    _quiet: QuietFlag = False,
 ) -> None:
     """Read texts into the graph. Texts that are in the graph already cost nothing."""
     if retry_failed and any(
@@ -106,7 +113,7 @@ def ingest(
         from graphreader.ingestion.report import NothingReadError
 
         try:
-            with IngestProgress() as progress:
+            with IngestProgress(verbose=verbose) as progress:
                 if retry_failed:
                     report = reader.retry_failed(progress=progress)
                 else:
@@ -252,14 +259,21 @@ class IngestProgress(JobProgress):
     """Shows the events of an ingestion on stderr; unchanged documents only in a log."""
 
     def __init__(
-        self, command: str = "ingest", *, clock: Callable[[], float] = time.monotonic
+        self,
+        command: str = "ingest",
+        *,
+        verbose: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(command, clock=clock)
-        self._sources, self._chunks, self._elements = (
-            self.new_task(name, visible=False) for name in ("Sources", "Chunks", "Key elements")
+        self._sources, self._chunks, self._elements, self._merging = (
+            self.new_task(name, visible=False)
+            for name in ("Sources", "Chunks", "Key elements", "Merging")
         )
         self._facts = self._tokens = 0
-        self._stage = ""
+        self._verbose = verbose
+        self._ended = Counter[str]()  # status: documents without a line of their own
+        self._ended_chunks = Counter[str]()
 
     def __call__(self, event: "IngestEvent") -> None:
         """Show an event."""
@@ -278,11 +292,20 @@ class IngestProgress(JobProgress):
                 self.advance(self._chunks.id, chunks)
             case report.EmbeddingProgress(done, total):
                 self.update(self._elements.id, completed=done, total=total, visible=True)
-            case report.NormalizationStage(stage):
-                self._stage = stage
-            case report.DocumentEnd(document) if self.disable or document.status != "unchanged":
-                self._print_document(document)
-        self.log_status(self._elements if self._activity else self._chunks, self._activity)
+            case report.NormalizationProgress(done, total):
+                self.update(self._merging.id, completed=done, total=total, visible=True)
+            case report.DocumentEnd(document):
+                self._end_document(document)
+            case Waiting():
+                self.wait(event)
+        task, activity = self._stage
+        self.log_status(task, activity)
+
+    def __exit__(self, *raised: Any) -> None:
+        super().__exit__(*raised)
+        for status, number in self._ended.items():
+            chunks = plural(self._ended_chunks[status], "chunk")
+            print_progress(f"{status:<{_STATUS_WIDTH}}{plural(number, 'document')}, {chunks}")
 
     def _add_to_total(self, task: "Task", count: float) -> None:
         """Show the task with a larger total. `update` would forget its speed."""
@@ -290,24 +313,40 @@ class IngestProgress(JobProgress):
         task.finished_time, task.visible = None, True
 
     @property
-    def _activity(self) -> str:
-        """The work after the reading, empty while chunks are read."""
-        if self._stage:
-            return f"merging key elements ({self._stage})"
+    def _stage(self) -> "tuple[Task, str]":
+        """The task of the present work, and its name, empty while chunks are read."""
+        if self._merging.visible:
+            return self._merging, "merging key elements"
         is_read = not self._sources.remaining and not self._chunks.remaining
-        return "embedding key elements" if is_read and self._elements.visible else ""
+        if is_read and self._elements.visible:
+            return self._elements, "embedding key elements"
+        return self._chunks, ""
 
     def status(self) -> str:
         """`120 of 400 chunks, 3.2 a minute, ...`, or the work after the reading."""
-        if self._stage:
-            return self._activity
-        if self._activity:
-            return f"{self._activity}, {_done_of_all(self._elements)}"
-        parts, task = [f"{_done_of_all(self._chunks)} chunks"], self._chunks
+        task, activity = self._stage
+        if activity:
+            return f"{activity}, {_done_of_all(task)}"
+        parts = [f"{_done_of_all(task)} chunks"]
         if self._sources.remaining:  # the number of their chunks is not known yet
             parts, task = [*parts, f"{_done_of_all(self._sources)} sources"], self._sources
         parts += pace(task.speed, task.remaining)
         return ", ".join([*parts, plural(self._facts, "fact"), plural(self._tokens, "token")])
+
+    def _end_document(self, document: "DocumentReport") -> None:
+        """Print a line about a document, or count it: without a terminal, unless it has a problem.
+
+        A terminal has no line about unchanged documents.
+        """
+        has_problem = document.status in ("refused", "incomplete") or document.skipped
+        if self._verbose or has_problem:
+            self._print_document(document)
+        elif not self.disable:
+            if document.status != "unchanged":
+                self._print_document(document)
+        else:
+            self._ended[document.status] += 1
+            self._ended_chunks[document.status] += document.chunks
 
     def _print_document(self, document: "DocumentReport") -> None:
         status = Text(f"{document.status:<{_STATUS_WIDTH}}", _STATUS_STYLES[document.status])

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphreader.cli.console import print_error, spinner
+from graphreader.cli.console import Quiet, WaitDisplay, print_error, print_progress, spinner
 from graphreader.errors import UsageError
+from graphreader.waiting import listening
 
 if TYPE_CHECKING:
     from graphreader.graph_reader import GraphReader
@@ -42,6 +43,9 @@ def corpus_option(help: str) -> Any:
     return typer.Option("--corpus", metavar="NAME", help=help)
 
 
+QuietFlag = Annotated[
+    bool, flag("--quiet", "-q", callback=Quiet.set, help="Print no progress, only the outcome.")
+]
 JsonFlag = Annotated[bool, flag("--json", help="Print one JSON object instead of text.")]
 YesFlag = Annotated[bool, flag("--yes", help="Do not ask for confirmation.")]
 OnlyCorpus = Annotated[str | None, corpus_option("Only this corpus.")]
@@ -143,7 +147,7 @@ def open_reader(corpus: str, *, graph: bool = True, **options: object) -> "Itera
         reader = GraphReader(corpus, settings=settings)
     if graph and not settings.neo4j_uri:
         start_embedded(settings)
-    with reader:
+    with reader, listening(WaitDisplay()):
         yield reader
 
 
@@ -156,12 +160,13 @@ async def open_database(settings: "Settings") -> "AsyncIterator[Connection]":
 
     if not settings.neo4j_uri:
         start_embedded(settings)
-    connection = await open_connection(settings)
-    try:
-        await schema.check(connection)
-        yield connection
-    finally:
-        await connection.aclose()
+    with listening(WaitDisplay()):
+        connection = await open_connection(settings)
+        try:
+            await schema.check(connection)
+            yield connection
+        finally:
+            await connection.aclose()
 
 
 def start_embedded(settings: "Settings") -> "RunningServer":
@@ -183,7 +188,7 @@ def start_progress(show: Callable[[str], None] | None = None) -> "Progress":
             show(f"{text}, {100 * done // total} %" if total else text)
         elif phase not in shown:
             shown.add(phase)
-            print_error(f"{text} ...")
+            print_progress(f"{text} ...")
 
     return progress
 

@@ -21,6 +21,7 @@ from graphreader.cli.options import (
     MaxCalls,
     MaxTokens,
     OnlyCorpus,
+    QuietFlag,
     ReportOption,
     YesFlag,
     check_report,
@@ -129,16 +130,13 @@ def resume_run(
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     json: JsonFlag = False,
+    _quiet: QuietFlag = False,
 ) -> None:
     """Continue an interrupted run; no decision is asked again."""
     with open_reader("default", max_calls=max_calls, max_tokens=max_tokens) as reader:
-        if json:
-            reading = reader.resume(run, step=step)
-            print_json(reading.as_dict())
-        else:
-            from graphreader.cli.watch import watch
+        from graphreader.cli.watch import watch
 
-            reading = watch(reader.stream_resume(run, step=step))
+        reading = watch(reader.stream_resume(run, step=step), as_json=json)
     if reading.failure:
         raise typer.Exit(1)
 

@@ -26,13 +26,25 @@ from graphreader.agent.events import (
     PlanMade,
     QuestionAnswered,
     RunBegan,
+    step_text,
 )
-from graphreader.cli.console import cost_text, literal, literal_line, local_time, plural
+from graphreader.cli.console import (
+    Quiet,
+    WaitDisplay,
+    cost_text,
+    literal,
+    literal_line,
+    local_time,
+    plural,
+    print_json,
+    print_progress,
+)
 from graphreader.cli.main import Interrupted
 from graphreader.cli.runs import styled_status
 from graphreader.html_report.citations import CitedText, answer_title, cited_answer
 from graphreader.reading import Citation, FunctionCall, Path, Reading, Stopped
 from graphreader.runs import KeptRun
+from graphreader.waiting import Waiting
 
 _STOPPED: dict[Stopped, Text] = {
     "termination": Text("done", "green"),
@@ -47,21 +59,30 @@ _ANSWER_TAIL = 500  # characters of a growing answer that are shown
 _PathEvent = FactsRead | ChunkRead | NeighborsSeen | NoteTaken | FunctionChosen | PathEnded
 
 
-def watch(events: Iterable[Event], console: Console | None = None) -> Reading:
-    """Show the events of a run until it is answered, then print the whole reading and return it.
+def watch(
+    events: Iterable[Event], console: Console | None = None, *, as_json: bool = False
+) -> Reading:
+    """Show the steps of a run until it is answered, then print its answer and return the reading.
 
-    A terminal shows a live picture meanwhile. The error of an interrupted run says how to
-    resume it.
+    A terminal shows a live picture, and keeps plan and paths; a pipe gets a line a step on stderr.
+    The error of an interrupted run says how to resume it.
     """
     out = console or Console(highlight=False)
-    picture = _RunPicture()
+    steps = out if out.is_terminal and not as_json else Console(stderr=True, highlight=False)
+    is_live, keeps = steps.is_terminal and not Quiet.enabled, steps is out and not Quiet.enabled
+    wait = WaitDisplay(live=is_live)
+    picture = _RunPicture(wait)
     try:
-        with Live(picture, console=out, refresh_per_second=8, transient=True) as live:
-            if not out.is_terminal:
+        with Live(picture, console=steps, refresh_per_second=8, transient=True) as live:
+            if not is_live:
                 live.stop()
             for event in events:
                 picture.update(event)
-                if isinstance(event, PlanMade):
+                if isinstance(event, Waiting):
+                    wait(event)
+                elif not is_live and (line := step_text(event)):
+                    print_progress(line)
+                elif keeps and isinstance(event, PlanMade):
                     _print_plan(out, event.plan, event.needs)
     except Interrupted as error:
         if picture.run:
@@ -69,7 +90,11 @@ def watch(events: Iterable[Event], console: Console | None = None) -> Reading:
             error.add_note(f"Go on with `{command}`.")
         raise
     assert isinstance(event, QuestionAnswered)  # a run ends with its answer
-    _print_paths(out, event.reading.paths)
+    if as_json:
+        print_json(event.reading.as_dict())
+        return event.reading
+    if keeps:
+        _print_paths(out, event.reading.paths)
     print_answer(out, event.reading)
     return event.reading
 
@@ -107,8 +132,9 @@ class _LivePath:
 class _RunPicture:
     """The live picture of a run; `run` is its id, empty if it is not kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, wait: WaitDisplay) -> None:
         self.run = ""
+        self._wait = wait
         self._paths: list[_LivePath] = []
         self._answer = ""
         self._spinner = Spinner("dots", "Planning")
@@ -142,7 +168,7 @@ class _RunPicture:
         for number, path in enumerate(self._paths, 1):
             now = Text("\n").join([path.action, literal_line(path.note, "dim italic")])
             table.add_row(str(number), literal_line(path.node), str(path.calls), now)
-        parts: list[RenderableType] = [table, self._spinner]
+        parts: list[RenderableType] = [table, self._spinner, *self._wait.lines]
         if self._answer:
             answer = literal(self._answer[-_ANSWER_TAIL:], "bold")
             parts.append(Padding(answer, (0, 0, 0, 2)))

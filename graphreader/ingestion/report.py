@@ -3,6 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ from graphreader.documents import Skipped
 from graphreader.errors import DocumentError
 from graphreader.ingestion.normalization.merging import Merge
 from graphreader.usage import Usage
+from graphreader.waiting import Waiting, listening
 
 logger = logging.getLogger("graphreader.ingestion")
 
@@ -201,10 +203,11 @@ class EmbeddingProgress:
 
 
 @dataclass(frozen=True, slots=True)
-class NormalizationStage:
-    """A stage of normalization begins."""
+class NormalizationProgress:
+    """Key elements are merged: `done` of `total` new ones are compared."""
 
-    stage: str
+    done: int
+    total: int
 
 
 IngestEvent = (
@@ -214,7 +217,8 @@ IngestEvent = (
     | DocumentEnd
     | SourceEnd
     | EmbeddingProgress
-    | NormalizationStage
+    | NormalizationProgress
+    | Waiting
 )
 
 Progress = Callable[[IngestEvent], None]
@@ -222,6 +226,11 @@ Progress = Callable[[IngestEvent], None]
 
 def no_progress(event: IngestEvent) -> None:
     """Ignore progress events."""
+
+
+def with_waits(progress: Progress) -> AbstractContextManager[None]:
+    """Report also what is waited for, unless nobody follows the progress."""
+    return nullcontext() if progress is no_progress else listening(progress)
 
 
 def log_document_end(report: DocumentReport) -> None:

@@ -21,6 +21,7 @@ from graphreader.reading import check_question
 from graphreader.resources import Resources
 from graphreader.settings import Mode
 from graphreader.sync import arun
+from graphreader.waiting import listening
 
 MAX_SHARED_RUNS = 1_000
 """Runs whose budget and vectors are kept; a later step of an older run starts from its state."""
@@ -90,7 +91,8 @@ class _HostedNodes:
                 log_event(state.get("run", ""), event)
                 runtime.stream_writer(as_plain(event))
 
-            return await arun(work(name, context, state, runtime.override(stream_writer=write)))
+            with listening(write):
+                return await arun(work(name, context, state, runtime.override(stream_writer=write)))
 
         return node
 

@@ -33,6 +33,7 @@ from graphreader.errors import (
 )
 from graphreader.llm.rate_limit import DEFAULT_CONCURRENCY, rate_limiter
 from graphreader.settings import display_url, redact
+from graphreader.waiting import Waiting, announce, announced_if_slow
 
 T = TypeVar("T")
 logger = logging.getLogger("graphreader.llm")
@@ -109,6 +110,12 @@ class Failure:
     def __str__(self) -> str:
         return f"{self.status}: {self.message}" if self.status else self.message
 
+    @property
+    def reason(self) -> str:
+        """The failure in a word or two: its status, or what stands for one."""
+        kinds = {"timeout": "no reply in time", "connection": "no connection"}
+        return str(self.status or kinds.get(self.kind, "no usable reply"))
+
 
 class RequestRejected(Exception):
     """The service rejects a part of the request: the caller may send another one."""
@@ -175,9 +182,10 @@ class ModelService:
                 pause = self._next_pause(failures, waited)
                 if pause is None:
                     raise self._exception(failures, clock() - begin) from error
-            logger.debug(
-                "%s: retry in %.1f s after %s (%s)", self.name, pause, failure.kind, failure
-            )
+            tries = f"try {len(failures) + 1} of {self._most_tries(failures)}"
+            tries += f" in {max(1, round(pause))} s"
+            announce(Waiting(self.name, f"{self.name}: {failure.reason}, {tries}", pause))
+            logger.debug("%s: %s after %s (%s)", self.name, tries, failure.kind, failure)
             if failure.wait:
                 waited += failure.wait
                 limiter.hold_off(failure.wait)
@@ -186,8 +194,11 @@ class ModelService:
     async def _check_health(self, url: str) -> None:
         """Check once; the requests that wait for the check fail along with it."""
         self._check = self._check or asyncio.create_task(check_health(url, self._base))
+        seconds = HEALTH_CHECK_TIMEOUT
+        text = f"{self.name}: no answer yet, for up to {seconds:.0f} s"
         try:
-            await asyncio.shield(self._check)
+            with announced_if_slow(Waiting(self.name, text, seconds)):
+                await asyncio.shield(self._check)
             self._url = None
         except ModelUnavailableError:
             if self._check:
@@ -198,13 +209,7 @@ class ModelService:
     def _next_pause(self, failures: list[Failure], waited: float) -> float | None:
         """Seconds until the next try; None: there is none. `waited` are those by Retry-After."""
         failure, tries = failures[-1], len(failures)
-        known = self._replies or failure.kind == "busy" or failure.wait is not None
-        late = sum(one.kind == "timeout" for one in failures)
-        if (
-            failure.kind not in _PASSING
-            or tries >= (MAX_TRIES if known else FIRST_TRIES)
-            or late > (MAX_TIMEOUTS if self._replies else 0)
-        ):
+        if failure.kind not in _PASSING or tries >= self._most_tries(failures):
             return None
         bound = min(_MAX_BACKOFF, _FIRST_BACKOFF * 2 ** (tries - 1))
         if not failure.wait:
@@ -212,6 +217,16 @@ class ModelService:
         if waited + failure.wait > MAX_WAIT:
             return None
         return failure.wait + random.uniform(0, bound / 10)  # the limiter admits one by one
+
+    def _most_tries(self, failures: list[Failure]) -> int:
+        """How often a request is tried that failed so; late replies count by themselves."""
+        failure = failures[-1]
+        known = self._replies or failure.kind == "busy" or failure.wait is not None
+        most = MAX_TRIES if known else FIRST_TRIES
+        if failure.kind != "timeout":
+            return most
+        others = sum(one.kind != "timeout" for one in failures)
+        return min(most, others + 1 + (MAX_TIMEOUTS if self._replies else 0))
 
     def _exception(self, failures: list[Failure], seconds: float) -> Exception:
         """The caller's exception after the last failure: the problem and its remedy."""

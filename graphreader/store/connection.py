@@ -5,6 +5,7 @@ A statement is a file under `cypher/`: "read/chunk"; where versions differ, one 
 
 import asyncio
 import logging
+import random
 import re
 import threading
 import time
@@ -49,6 +50,7 @@ from graphreader.errors import (
 from graphreader.settings import Settings
 from graphreader.store.embedded.process import Phase, Progress, no_progress
 from graphreader.store.embedded.server import ensure_running
+from graphreader.waiting import Waiting, announce, announced_if_slow
 
 Row = dict[str, Any]
 Run = Callable[..., Awaitable[list[Row]]]
@@ -66,6 +68,7 @@ _PAUSES = (0.1, 0.3, 1.0)
 _LONGEST_PAUSE = 2.0
 # A search in the vector index may fail so while others write (Lucene: "Index ... out of bounds").
 _INTERNAL_ERROR = "Neo.DatabaseError.Statement.ExecutionFailed"
+_NO_ANSWER = (ServiceUnavailable, SessionExpired)
 _INDEX_EXISTS = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 
 
@@ -161,7 +164,7 @@ class Connection:
                 auth=(address.username, address.password),
                 connection_timeout=FIRST_ANSWER_SECONDS / 2,
                 connection_acquisition_timeout=FIRST_ANSWER_SECONDS * 1.5,
-                max_transaction_retry_time=OUTAGE_SECONDS,
+                max_transaction_retry_time=0,  # see `_repeated`
                 notifications_min_severity="OFF",
                 telemetry_disabled=True,
             )
@@ -169,7 +172,8 @@ class Connection:
             raise SettingsError(f"NEO4J_URI cannot be used: {error}") from error
         try:
             async with asyncio.timeout(FIRST_ANSWER_SECONDS), _store_errors(address):
-                await driver.verify_connectivity()
+                with announced_if_slow(_waiting(FIRST_ANSWER_SECONDS, FIRST_ANSWER_SECONDS)):
+                    await driver.verify_connectivity()
                 records, _, _ = await driver.execute_query(
                     statement("schema/server"), database_=address.database, routing_="r"
                 )
@@ -188,22 +192,17 @@ class Connection:
 
     async def read(self, name: str, /, access: str = READ_ACCESS, **values: Any) -> list[Row]:
         """Run a reading statement in one message, for OUTAGE_SECONDS again if it may pass."""
-        deadline = time.monotonic() + OUTAGE_SECONDS
-        async with self._watched():
-            for pause in chain(_PAUSES, repeat(_LONGEST_PAUSE)):
-                try:
-                    async with self._session(access) as session:
-                        return await self._rows(session, name, values)
-                except (DriverError, Neo4jError) as error:
-                    if _code(error) == _INDEX_EXISTS:
-                        return []
-                    internal = _code(error) == _INTERNAL_ERROR and pause in _PAUSES
-                    passes = error.is_retryable() or internal
-                    if not passes or time.monotonic() + pause > deadline:
-                        raise
-                    logger.debug("Retry of %s in %.1f s: %s", name, pause, _code(error))
-                await asyncio.sleep(pause)
-        raise AssertionError("pauses never end")
+
+        async def work() -> list[Row]:
+            try:
+                async with self._session(access) as session:
+                    return await self._rows(session, name, values)
+            except ClientError as error:
+                if _code(error) == _INDEX_EXISTS:
+                    return []
+                raise
+
+        return await self._repeated(work)
 
     async def run(self, name: str, /, **values: Any) -> list[Row]:
         """Run a repeatable statement outside of a transaction: schema, and work in batches."""
@@ -224,9 +223,12 @@ class Connection:
                 await run("write/lock_corpus", corpus=lock)
             return await work(run)
 
-        async with self._watched(), self._session(WRITE_ACCESS) as session:
-            result: T = await session.execute_write(in_transaction)
-        return result
+        async def attempt() -> T:
+            async with self._session(WRITE_ACCESS) as session:
+                result: T = await session.execute_write(in_transaction)
+            return result
+
+        return await self._repeated(attempt)
 
     def vector(self, values: Sequence[float]) -> Any:
         """Return a vector in the form that this server takes fastest, in single precision."""
@@ -239,6 +241,28 @@ class Connection:
         rows = [dict(record) async for record in result]  # data() would copy every value
         logger.debug("%s: %d rows in %.1f ms", name, len(rows), 1e3 * (time.monotonic() - began))
         return rows
+
+    async def _repeated(self, work: Callable[[], Awaitable[T]]) -> T:
+        """The result of work that is done again, for OUTAGE_SECONDS, after a failure that may pass.
+
+        From its second failure on, a server that does not answer is announced.
+        """
+        deadline = None
+        async with self._watched():
+            for pause in chain(_PAUSES, repeat(_LONGEST_PAUSE)):
+                try:
+                    return await work()
+                except (DriverError, Neo4jError) as error:
+                    deadline = deadline or time.monotonic() + OUTAGE_SECONDS
+                    left = deadline - time.monotonic()
+                    internal = _code(error) == _INTERNAL_ERROR and pause in _PAUSES
+                    if not (error.is_retryable() or internal) or pause > left:
+                        raise
+                    if isinstance(error, _NO_ANSWER) and pause != _PAUSES[0]:
+                        announce(_waiting(left, pause))
+                    logger.debug("Again in %.1f s after %s", pause, _code(error))
+                await asyncio.sleep(random.uniform(pause / 2, pause))  # writers may collide
+        raise AssertionError("pauses never end")
 
     def _session(self, access: str) -> AsyncSession:
         return self._driver.session(
@@ -285,6 +309,11 @@ def _store_error(address: Address, error: Exception) -> StoreError:
             )
         case _:
             return StoreError(f"Neo4j failed: {getattr(error, 'message', None) or error}")
+
+
+def _waiting(left: float, pause: float) -> Waiting:
+    text = f"Neo4j does not answer; trying again for up to {left:.0f} s"
+    return Waiting("Neo4j", text, pause)
 
 
 def _code(error: Exception) -> str:

@@ -1,13 +1,16 @@
 """Neo4j goes away in the middle of a question, for a moment or for seconds, and comes back."""
 
+import re
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from graphreader.agent.events import QuestionAnswered
 from graphreader.agent.tasks import ChunkTask, FactsTask, InitialNodesTask, PlanTask
 from graphreader.settings import Settings
+from graphreader.waiting import Waiting
 from tests.runs import world
 from tests.runs.relay import Relay
 
@@ -17,10 +20,13 @@ SCRIPT: dict[Any, Any] = {
 }
 
 
-def ask(settings: Settings, corpus: str, step: type[Any], happens: Callable[[], None]) -> float:
+def ask(
+    settings: Settings, corpus: str, step: type[Any], happens: Callable[[], None]
+) -> tuple[float, list[tuple[float, str]]]:
     """Ask on two paths; when a decision of that class is first asked for, something happens.
 
-    Returns the seconds from then on. Both paths went all their ways, and are in the answer.
+    Returns the seconds from then on, and what was waited for, and when. Both paths went all their
+    ways, and are in the answer.
     """
     usual = world.scripted(world.RING_FACTS, SCRIPT)._script[step]
     began: list[float] = []
@@ -32,8 +38,13 @@ def ask(settings: Settings, corpus: str, step: type[Any], happens: Callable[[], 
         return usual(task)
 
     decider = world.scripted(world.RING_FACTS, {**SCRIPT, step: decide})
+    waits: list[tuple[float, str]] = []
     with world.reader(settings, corpus, decider, initial_nodes=2) as reader:
-        reading = reader.ask("Who met whom?")
+        for event in reader.stream("Who met whom?"):
+            if isinstance(event, Waiting):
+                waits.append((time.monotonic() - began[0], event.text))
+            elif isinstance(event, QuestionAnswered):
+                reading = event.reading
 
     assert [path.error for path in reading.paths] == [None, None]
     assert [[call.name for call in path.functions] for path in reading.paths] == [
@@ -41,7 +52,7 @@ def ask(settings: Settings, corpus: str, step: type[Any], happens: Callable[[], 
     ] * 2
     assert reading.answered
     assert all(path.notebook.strip() in reading.answer for path in reading.paths)
-    return time.monotonic() - began[0]
+    return time.monotonic() - began[0], waits
 
 
 # Away for a moment, whatever a path is just doing: the run waits and goes on, nothing is lost.
@@ -59,8 +70,13 @@ def test_at_any_word(neo4j: Settings, ring: str, messages: int) -> None:
         ask(relay.settings, ring, InitialNodesTask, lambda: relay.cut_after(messages, 0.1))
 
 
-# Away for longer than the longest pause between two attempts: the run waits that long.
+# Away for longer than the longest pause between two attempts: the run waits that long, and says so
+# within two seconds.
 def test_some_seconds(neo4j: Settings, ring: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graphreader.store.connection._LONGEST_PAUSE", 1.0)
     with Relay(neo4j) as relay:
-        assert ask(relay.settings, ring, ChunkTask, lambda: relay.cut_for(2.5)) > 2.5
+        seconds, waits = ask(relay.settings, ring, ChunkTask, lambda: relay.cut_for(2.5))
+
+    assert seconds > 2.5
+    assert waits[0][0] < 2
+    assert re.fullmatch(r"Neo4j does not answer; trying again for up to 4\d s", waits[0][1])

@@ -7,6 +7,7 @@ from contextlib import redirect_stderr
 import pytest
 import typer
 
+from graphreader.cli.console import Quiet, WaitDisplay
 from graphreader.cli.ingest import IngestProgress, print_ingest_report
 from graphreader.documents import Skipped
 from graphreader.ingestion.report import (
@@ -18,11 +19,12 @@ from graphreader.ingestion.report import (
     FailedChunk,
     IngestEvent,
     IngestReport,
-    NormalizationStage,
+    NormalizationProgress,
     SourceCount,
     SourceEnd,
 )
 from graphreader.usage import Usage
+from graphreader.waiting import Waiting
 from tests.clock import Clock
 from tests.terminal import Keyboard
 
@@ -111,12 +113,12 @@ EVENTS: list[IngestEvent] = [
     EmbeddingProgress(7, 30),
     EmbeddingProgress(30, 30),
     *[SourceEnd()] * 4,
-    NormalizationStage("semantic"),
+    NormalizationProgress(120, 400),
 ]
-LINES = [
+READ_LINE = "read       life [1]  12 chunks, 3 of them new"
+UNCHANGED_LINE = "unchanged  贞德  7 chunks"
+PROBLEMS = [
     "refused    x.txt is [binary]: leave it.",
-    "read       life [1]  12 chunks, 3 of them new",
-    "unchanged  贞德  7 chunks",
     "incomplete odd [31m   14 chunks, 12 without facts, 5 parts skipped",
     "           No sense.",
     "           page 3: It is a picture.",
@@ -126,17 +128,36 @@ LINES = [
 ]
 
 
-# A log of a short run has a line for each document, and nothing else: no cursor is moved.
-def test_a_short_log(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+SUMMARY = ["read       300 documents, 3,600 chunks", "unchanged  1 document, 7 chunks"]
+
+
+# A log of a short run has a line for each document with a problem and for each status, with
+# --verbose one for each document, with --quiet the problems only: no cursor is moved.
+@pytest.mark.parametrize(
+    ("option", "lines"),
+    [
+        ("", [*PROBLEMS, *SUMMARY]),
+        ("verbose", [PROBLEMS[0], *[READ_LINE] * 300, UNCHANGED_LINE, *PROBLEMS[1:]]),
+        ("quiet", PROBLEMS),
+    ],
+)
+def test_a_short_log(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    option: str,
+    lines: list[str],
+) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with IngestProgress() as progress:
+    monkeypatch.setattr(Quiet, "enabled", option == "quiet")
+    with IngestProgress(verbose=option == "verbose") as progress:
         for event in EVENTS:
-            progress(event)
+            for _ in range(300 if event == DocumentEnd(READ) else 1):
+                progress(event)
     out, err = capsys.readouterr()
 
     assert out == ""
-    assert "\x1b[32m" in err
-    assert re.sub(r"\x1b\[[\d;]*m", "", err).split("\n") == [*LINES, ""]
+    assert "\x1b[31m" in err
+    assert re.sub(r"\x1b\[[\d;]*m", "", err).split("\n") == [*lines, ""]
 
 
 # A log of a long run says how far it is, after ten seconds and 5 % of the chunks.
@@ -153,7 +174,7 @@ def test_a_long_log(capsys: pytest.CaptureFixture[str]) -> None:
         for _ in range(20):
             clock.go_on(3)
             progress(ChunkProgress("life", 4, 80, 1600))
-        for event in (EmbeddingProgress(100, 320), NormalizationStage("semantic")):
+        for event in (EmbeddingProgress(100, 320), NormalizationProgress(120, 400)):
             clock.go_on(10)
             progress(event)
     lines = capsys.readouterr().err.splitlines()
@@ -166,8 +187,29 @@ def test_a_long_log(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search(r"chunks, 1\d\d.\d a minute, about \d s left, 7,\d00 facts,", lines[-3])
     assert lines[-2:] == [
         "ingest: embedding key elements, 100 of 320",
-        "ingest: merging key elements (semantic)",
+        "ingest: merging key elements, 120 of 400",
     ]
+
+
+# What an ingest waits for stands in a line: below the bars until the next attempt, in a log at
+# once, but for each service at most every five seconds.
+def test_what_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    texts = [f"fake:model: 500, try {number} of 6 in 2 s" for number in (2, 3, 4)]
+    with IngestProgress(clock=clock.now) as progress:
+        for text in texts:
+            progress(Waiting("fake:model", text, 2.0))
+            progress(Waiting("Neo4j", "Neo4j does not answer", 2.0))
+            clock.go_on(3)
+    live = WaitDisplay(live=True, clock=clock.now)
+    live(Waiting("fake:model", texts[0], 2.0))
+    shown = [[line.plain for line in live.lines]]
+    clock.go_on(6)
+    shown.append([line.plain for line in live.lines])
+
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [*[texts[0], "Neo4j does not answer"], *[texts[2], "Neo4j does not answer"]]
+    assert shown == [[texts[0]], []]
 
 
 # A terminal shows bars and figures that go away at the end, and above them the documents that are
@@ -184,11 +226,11 @@ def test_in_a_terminal(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     lines = [line.rstrip() for line in text.splitlines()]
 
     if kind == "dumb":
-        assert lines == LINES
+        assert lines == [*PROBLEMS, "read       1 document, 12 chunks", SUMMARY[1]]
         return
     assert not any("贞德" in line for line in lines)
-    assert all(line in lines for line in LINES if "贞德" not in line)
+    assert all(line in lines for line in (*PROBLEMS, READ_LINE))
     assert any("Chunks" in line and "100%" in line for line in lines)
-    assert any("merging key elements (semantic)" in line for line in lines)
+    assert any("merging key elements, 120 of 400" in line for line in lines)
     assert "\x1b[?25h" in screen.getvalue()  # the cursor is back
     assert screen.getvalue().endswith("\x1b[2K")  # the last of the lines is wiped out

@@ -1,6 +1,7 @@
 """What a person sees of a run: in a terminal, in a pipe, in a narrow one, without colours."""
 
 import io
+import json
 import re
 import signal
 from collections.abc import Iterator
@@ -26,12 +27,14 @@ from graphreader.agent.events import (
 )
 from graphreader.agent.run_store import RunSummary
 from graphreader.cli import console as console_module
+from graphreader.cli.console import Quiet
 from graphreader.cli.main import Interrupted
 from graphreader.cli.runs import _print_runs
 from graphreader.cli.watch import print_run, watch
 from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
 from graphreader.runs import KeptRun
 from graphreader.usage import Usage
+from graphreader.waiting import Waiting
 
 NODES = ("Joan of Arc", "圣女贞德", "[bold]odd[/bold] name", "canonized", "visions")
 CALLS = (
@@ -78,15 +81,22 @@ def events(reading: Reading = READING) -> Iterator[Event]:
     yield QuestionAnswered(reading)
 
 
+def terminal(file: io.StringIO, width: int) -> Console:
+    """A terminal without a live picture."""
+    environ = {"TERM": "dumb", "COLUMNS": str(width)}
+    return Console(file=file, width=width, force_terminal=True, color_system=None, _environ=environ)
+
+
 def shown(width: int, reading: Reading = READING) -> str:
+    """What stays in a terminal, without its codes."""
     file = io.StringIO()
-    assert watch(events(reading), Console(file=file, width=width)) is reading
+    assert watch(events(reading), terminal(file, width)) is reading
     return file.getvalue()
 
 
 # Plan, paths, answer, citations, cost and notes stand in this order, each exactly once.
 @pytest.mark.parametrize("width", [40, 120])
-def test_in_a_pipe(width: int) -> None:
+def test_what_stays(width: int) -> None:
     text = shown(width)
 
     lines = text.splitlines()
@@ -108,6 +118,31 @@ def test_in_a_pipe(width: int) -> None:
     assert "openai:fake: 31 calls, 12,345 tokens, $0.0106, 2 from the cache, 4.2 s" in flat
     assert "calls (tokens): plan 1 (345), explore 29 (11,250), answer 1 (750)" in flat
     assert flat.endswith("No language [model] is in use.")
+
+
+# A pipe has the answer alone, or its JSON; the steps and what is waited for are lines on stderr,
+# where --quiet leaves nothing.
+@pytest.mark.parametrize("as_json", [False, True])
+def test_in_a_pipe(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, as_json: bool
+) -> None:
+    def waits() -> Iterator[Event]:
+        yield Waiting("Neo4j", "Neo4j does not answer", 2.0)
+        yield from events()
+
+    watch(waits(), as_json=as_json)
+    out, err = capsys.readouterr()
+    monkeypatch.setattr(Quiet, "enabled", True)
+    watch(waits(), as_json=as_json)
+
+    lines = err.splitlines()
+    assert lines[:2] == ["Neo4j does not answer", "Plan: Look for the [year]."]
+    assert lines[2].startswith("5 paths, from: Joan of Arc, 圣女贞德")
+    assert lines[3] == "Path 1 at Joan of Arc: read_chunk life, chunk 0; life, chunk 3"
+    assert lines[-1] == "Path 5 ended: error"
+    assert (out.count("\n") == 1) == as_json
+    assert json.loads(out)["answer"] == READING.answer if as_json else out.startswith("Answer ──")
+    assert capsys.readouterr() == (out, "")
 
 
 # What else a reading may be: not answered, ended by a budget (which is said once), kept as a run.
@@ -170,7 +205,7 @@ def frames(happens: list[Event]) -> list[str]:
         yield QuestionAnswered(READING)
 
     watch(stream(), console)
-    # What stays is what a pipe gets, and the cursor.
+    # What stays is the answer, and the cursor.
     assert screen.getvalue().count("Citations ──") == 1
     assert "\x1b[?25h" in screen.getvalue()
     return seen
@@ -273,7 +308,7 @@ def hostile_events() -> list[Event]:
 def test_hostile_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     events = hostile_events()
     out = [io.StringIO() for _ in range(3)]
-    consoles = [Console(file=file, width=400) for file in out]
+    consoles = [terminal(file, 400) for file in out]
     watch(events, consoles[0])
     summary = RunSummary(
         HOSTILE, HOSTILE, HOSTILE, "failed", 1.0, 2.0, "offline", HOSTILE, 7, HOSTILE

@@ -32,6 +32,7 @@ from graphreader.llm.retry import (
     RequestRejected,
 )
 from graphreader.testing import RequestRefused
+from graphreader.waiting import listening
 from tests.virtual_time import now, virtual_time
 
 HANGS = object()
@@ -100,6 +101,28 @@ async def test_retries(failure: Exception) -> None:
 
     assert await (await service()).call(replies) == "good"
     assert len(replies.times) == 4
+
+
+# Each retry is announced at once: the reason, the try, and the pause, which may be a Retry-After. A
+# reply that fails after many seconds is tried again all the same.
+@virtual_time
+async def test_announced_retries() -> None:
+    heard: list[tuple[float, str]] = []
+
+    async def late() -> Any:
+        await asyncio.sleep(20)
+        return await replies()
+
+    replies = Replies(RequestRefused(500, "no"), ConnectionError(), HttpError(429, "8"), "good")
+    with listening(lambda waiting: heard.append((now(), waiting.text))):
+        assert await (await service(timeout=60)).call(late) == "good"
+
+    assert [text for _, text in heard] == [
+        "fake:model: 500, try 2 of 6 in 1 s",
+        "fake:model: no connection, try 3 of 6 in 1 s",
+        f"fake:model: 429, try 4 of {MAX_TRIES} in 8 s",
+    ]
+    assert [at for at, _ in heard] == replies.times[:3]
 
 
 # The first pauses are drawn evenly between 0 and bounds that double: 0.5, 1, 2, ... 20 seconds.

@@ -12,8 +12,8 @@ from graphreader.documents import identity
 from graphreader.ingestion.normalization import merging
 from graphreader.ingestion.normalization.merging import CONFIDENCE, THRESHOLD, Element, Merge
 from graphreader.ingestion.report import (
+    NormalizationProgress,
     NormalizationReport,
-    NormalizationStage,
     Progress,
     logger,
     no_progress,
@@ -97,14 +97,12 @@ class Normalizer:
         """How many elements were compared, and all merges that should exist; stores only pairs."""
         compared, merges = 0, list[Merge]()
         if "semantic" in self._stages:
-            progress(NormalizationStage("semantic"))
-            compared, pairs = await self._find_similar_pairs(write=write)
+            compared, pairs = await self._find_similar_pairs(progress, write=write)
             ids = {id_ for one, other, _ in pairs for id_ in (one, other)}
             ids |= {identity(self._corpus, key) for key in merging.place_forms()}
             rows = await self._read("base_key_elements", ids=sorted(ids))
             merges += merging.semantic_merges({row["id"]: Element(**row) for row in rows}, pairs)
         if "association" in self._stages:
-            progress(NormalizationStage("association"))
             merges += merging.association_merges(await self._count_common_facts())
         return compared, merging.combine(merges)
 
@@ -127,11 +125,14 @@ class Normalizer:
         rows = await self._read("common_facts", pairs=[list(pair) for pair in sorted(pairs)])
         return [(frequent[row["a"]], frequent[row["b"]], row["facts"]) for row in rows]
 
-    async def _find_similar_pairs(self, *, write: bool) -> tuple[int, list[Pair]]:
+    async def _find_similar_pairs(
+        self, progress: Progress, *, write: bool
+    ) -> tuple[int, list[Pair]]:
         """Compare new and renamed key elements; how many, and all allowed pairs of the corpus."""
         similarity = SimilarityPairs(self._connection, self._corpus)
         count = (await self._read("count_fresh"))[0]
         new = count["fresh"]
+        progress(NormalizationProgress(0, new))
         many = new > SHARE_TO_READ_KEYS * count["elements"]
         shared = await self._shared_blocking_keys() if many else None
         if new > SHARE_TO_LOAD_VECTORS * count["elements"]:
@@ -147,6 +148,7 @@ class Normalizer:
             else:
                 pairs |= new_pairs
             compared, after = compared + len(page), page[-1]["id"]
+            progress(NormalizationProgress(compared, new))
         rows = await self._read("similar_pairs", least=THRESHOLD)
         return compared, sorted(pairs.union((row["a"], row["b"], row["score"]) for row in rows))
 
