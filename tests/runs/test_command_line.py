@@ -79,7 +79,7 @@ def test_json_from_end_to_end(terminal: Terminal, lives: tuple[str, Path]) -> No
     assert [one["status"] for one in corpus["documents"]] == ["complete"] * 3
     assert counted["documents"] == counted["chunks"] == 3
     assert counted["facts"] > 3
-    assert outcomes[1].err == ""
+    assert outcomes[1].err.startswith("Plan: ")
     assert asked.keys() >= READING
     assert asked["usage"].keys() >= USAGE
     assert (asked["question"], asked["corpus"], asked["decider"]) == (QUESTION, name, "offline")
@@ -98,7 +98,7 @@ def test_json_from_end_to_end(terminal: Terminal, lives: tuple[str, Path]) -> No
         assert text[citation["start"] : citation["end"]] == citation["quote"] != ""
 
 
-# For a person the same is lines: what was read, the corpus, its sizes, the plan and the answer.
+# For a person the same is lines: what was read, the corpus, its sizes, the answer; steps on stderr.
 @pytest.mark.usefixtures("cleaned")
 def test_lines_for_a_person(terminal: Terminal, corpus: str) -> None:
     write_lives(terminal.folder)
@@ -109,10 +109,7 @@ def test_lines_for_a_person(terminal: Terminal, corpus: str) -> None:
     asked = terminal.run("ask", QUESTION, "--corpus", corpus)
 
     assert {one.code for one in (read, again, listed, counted, asked)} == {0}
-    assert sorted(read.err.splitlines()) == [
-        "read       emil  1 chunk",
-        "read       vera  1 chunk",
-    ]
+    assert read.err == "read       2 documents, 2 chunks\n"
     summary = rf"{corpus}: 2 read \(2 chunks, \d+ facts\). Decider: offline, no language model.\n"
     assert re.fullmatch(summary, read.out)
     assert again.out.startswith(f"{corpus}: 0 read (0 chunks, 0 facts), 1 unchanged.")
@@ -120,8 +117,8 @@ def test_lines_for_a_person(terminal: Terminal, corpus: str) -> None:
     assert re.search(r"(?m)^emil +[0-9a-f]{24} +1 +\d+ +complete", listed.out)
     assert re.search(r"(?m)^key elements +\d+", counted.out)
     assert "Vera Holm (" in counted.out
-    for head in ("Plan ──", "Paths ──", "Passages (no model) ──"):
-        assert asked.out.count(head) == 1
+    assert asked.out.startswith("Passages (no model) ──")
+    assert asked.err.startswith("Plan: ")
     assert "No language model is in use" in " ".join(asked.out.split())
 
 

@@ -83,15 +83,20 @@ def events(reading: Reading = READING) -> Iterator[Event]:
 
 def terminal(file: io.StringIO, width: int) -> Console:
     """A terminal without a live picture."""
-    environ = {"TERM": "dumb", "COLUMNS": str(width)}
-    return Console(file=file, width=width, force_terminal=True, color_system=None, _environ=environ)
+    options: dict[str, bool] = {"force_terminal": True, "force_interactive": False}
+    return Console(file=file, width=width, color_system=None, **options)
+
+
+def without_cursor(file: io.StringIO) -> str:
+    """The output without the codes that hide and show the cursor."""
+    return re.sub(r"\x1b\[\?25[lh]", "", file.getvalue())
 
 
 def shown(width: int, reading: Reading = READING) -> str:
     """What stays in a terminal, without its codes."""
     file = io.StringIO()
     assert watch(events(reading), terminal(file, width)) is reading
-    return file.getvalue()
+    return without_cursor(file)
 
 
 # Plan, paths, answer, citations, cost and notes stand in this order, each exactly once.
@@ -317,7 +322,7 @@ def test_hostile_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     print_run(consoles[1], KeptRun(summary, (*events[:-1], ended), None, {1: "plan"}))
     monkeypatch.setattr(console_module, "wide_console", lambda: consoles[2])
     _print_runs([summary])
-    texts = [file.getvalue() for file in out]
+    texts = [without_cursor(file) for file in out]
     shown = frames(events[2:-1])
 
     assert not OBEYED & set("".join(texts))

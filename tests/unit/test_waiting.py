@@ -60,9 +60,13 @@ async def steps(ended: list[str]) -> AsyncGenerator[int]:
 async def test_streams() -> None:
     ended: list[str] = []
     seen: list[tuple[float, object]] = []
-    with pytest.raises(ValueError, match="no model"):
+
+    async def follow() -> None:
         async for event in with_waiting(steps(ended)):
             seen.append((now(), event))
+
+    with pytest.raises(ValueError, match="no model"):
+        await follow()
 
     assert seen == [(0, 1), (0, OUTAGE), (30, 2)]
     assert ended == ["ended"]
