@@ -185,7 +185,9 @@ class ModelService:
             tries = f"try {len(failures) + 1} of {self._most_tries(failures)}"
             tries += f" in {max(1, round(pause))} s"
             announce(Waiting(self.name, f"{self.name}: {failure.reason}, {tries}", pause))
-            logger.debug("%s: %s after %s (%s)", self.name, tries, failure.kind, failure)
+            logger.debug(
+                "%s: retry in %.1f s after %s (%s)", self.name, pause, failure.kind, failure
+            )
             if failure.wait:
                 waited += failure.wait
                 limiter.hold_off(failure.wait)
