@@ -9,7 +9,7 @@ from typing import Any
 from graphreader.errors import UsageError
 
 MAX_CORPUS_NAME = 200
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +99,10 @@ def without_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def without_controls(text: str) -> str:
-    """The text without control characters, tab and newline excepted, and changes of direction.
+def without_controls(text: str, instead: str = "") -> str:
+    """The text without control characters, changes of direction (UAX 9) and lone surrogates.
 
-    So a terminal shows it as it is: no escape sequence and no reversed text (Unicode UAX 9).
+    Tab and newline stay. So a terminal or page shows it as it is, without escape sequences and
+    reversed text. With a space `instead` of each all positions stay.
     """
-    return _CONTROLS.sub("", text)
+    return _CONTROLS.sub(instead, text)

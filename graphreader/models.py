@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import math
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +25,7 @@ from graphreader.llm.protocols import (
     Embedder,
     Task,
     TokenCallback,
+    is_storable,
 )
 from graphreader.llm.rate_limit import configure_rate_limits
 from graphreader.llm.retry import ModelService, RequestRejected
@@ -172,7 +172,7 @@ class ModelEmbedder:
                 tasks = [group.create_task(self._embed_batch(batch)) for batch in batches]
         except BaseExceptionGroup as failures:
             raise failures.exceptions[0]  # noqa: B904  # the group adds nothing to its first
-        return [_storable(vector) for task in tasks for vector in task.result()]
+        return [vector for task in tasks for vector in task.result()]
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -189,6 +189,11 @@ class ModelEmbedder:
                 f"{self.name} gave {len(vectors)} vectors of length {max(lengths, default=0)} for "
                 f"{len(batch)} texts, not one of length {self.dimension} each: choose other "
                 "embeddings (GRAPHREADER_EMBEDDINGS)."
+            )
+        if not all(map(is_storable, vectors)):
+            raise DecisionError(
+                f"{self.name} gave a vector of zeros, or of numbers that are not finite or too "
+                "large: choose other embeddings (GRAPHREADER_EMBEDDINGS)."
             )
         return vectors
 
@@ -207,13 +212,6 @@ async def _embed(client: Embeddings, service: ModelService, texts: list[str]) ->
         )
     except RequestRejected as rejection:
         raise ModelRefusedError(f"{service.name} refuses the request ({rejection}).") from rejection
-
-
-def _storable(vector: Sequence[float]) -> list[float]:
-    """A vector that Neo4j stores: it refuses one of zeros, and one that is not finite."""
-    if any(vector) and all(map(math.isfinite, vector)):
-        return list(vector)
-    return [1.0] + [0.0] * (len(vector) - 1)
 
 
 class ModelRegistry:

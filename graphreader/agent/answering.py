@@ -32,6 +32,7 @@ from graphreader.agent.state import (
     total_usage,
 )
 from graphreader.agent.tasks import AnswerTask, ClaimCheckTask, Evidence
+from graphreader.documents import without_controls
 from graphreader.errors import DecisionError, StoreError, WindowError
 from graphreader.llm.protocols import TokenCallback
 from graphreader.reading import (
@@ -206,7 +207,7 @@ class AnswerStream:
 
     def __call__(self, piece: str, begins: bool) -> None:
         """Stream a piece. If it begins an answer, earlier pieces are void."""
-        begins = begins or not self._text
+        begins, piece = begins or not self._text, without_controls(piece)
         self._text = piece if begins else self._text + piece
         self._write(AnswerToken(piece, begins))
 

@@ -7,7 +7,6 @@ prompts and defaults. The answer is drawn from what it finds by the prompt that 
 import asyncio
 import json
 import logging
-import re
 import shutil
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -33,7 +32,7 @@ from graphreader.baselines.session import (
     ReaderModel,
     TextPassage,
 )
-from graphreader.documents import Document
+from graphreader.documents import Document, without_controls
 from graphreader.errors import DecisionError, UsageError
 from graphreader.files import atomic_write
 from graphreader.llm.protocols import LONGEST_REPLY, Budget, Decider, Embedder, PlainTask
@@ -49,8 +48,6 @@ _COMPLETE = "complete"  # a file that names the folder of a finished reading
 
 _locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 """One at a time reads in: the package has one queue of documents."""
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +178,7 @@ class LightRAG(BaselineReader):
         """A chunk; where it stands cannot be told if the package changed its text."""
         document = self._documents[chunk["file_path"]]
         text = chunk["content"].strip("\ufffd")  # of a character that was cut
-        start = _plain(document.text).find(text)
+        start = without_controls(document.text, " ").find(text)
         size = tokens.count(text)
         passage = TextPassage(document, place, start, text, size) if start >= 0 else None
         return Excerpt(document.title, text, 2 * place, passage=passage)
@@ -190,7 +187,7 @@ class LightRAG(BaselineReader):
         """Read in to a folder of its own, which counts once it is complete."""
         workspace = uuid4().hex[:12]
         service = _Service(session, ReadInTask)
-        texts = [_plain(one.text) for one in self._documents.values()]
+        texts = [without_controls(one.text, " ") for one in self._documents.values()]
         ids = list(self._documents)
         try:
             async with self._opened(workspace, service, self._embedder) as rag:
@@ -290,11 +287,6 @@ class _Service:
         except DecisionError as error:
             self._failure = self._failure or error
             raise
-
-
-def _plain(text: str) -> str:
-    """The text with a space for each control character, which the package would drop."""
-    return _CONTROL.sub(" ", text)
 
 
 def _graph_lines(found: Mapping[str, Any]) -> list[str]:

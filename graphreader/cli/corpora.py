@@ -292,14 +292,12 @@ def import_corpus(
 def _open_export(file: str) -> "Iterator[Export]":
     """The exported corpus, checked before any server is started."""
     import_driver()
-    from graphreader.ingestion.transfer import Export, open_export
+    from graphreader.ingestion.transfer import open_export
 
-    if file != STDIN:
-        with open_export(os.path.expanduser(file)) as export:
-            yield export
-    else:
+    if file == STDIN:
         check_stdin()
-        yield Export(sys.stdin.buffer)
+    with open_export(sys.stdin.buffer if file == STDIN else os.path.expanduser(file)) as export:
+        yield export
 
 
 def _print_transfer(

@@ -1,6 +1,5 @@
 """The answer with the numbers of its citations, and the passages that they lead to."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -200,18 +199,6 @@ def _fold(text: str, after_quote: bool, before_quote: bool) -> Iterable[PassageP
     yield PassagePiece("folded", text[first:last])
     if last < len(text):
         yield PassagePiece("plain", text[last:])
-
-
-# Lone surrogates and most control characters, which no page may hold, and the characters that
-# change the direction of writing, with which a text could show other words than it has.
-_CONTROL_CHARACTERS = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-
-
-def harmless(text: str) -> str:
-    """The text with a space for each control character, so that all positions stay."""
-    return _CONTROL_CHARACTERS.sub(" ", text)
 
 
 def language_attributes(text: str) -> Markup:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any, Literal
 
-from graphreader.html_report.citations import harmless
+from graphreader.documents import without_controls
 from graphreader.html_report.summary import path_colour
 from graphreader.reading import FunctionCall, Path, Reading
 from graphreader.store.catalog import Edge, RunSubgraph
@@ -157,13 +157,13 @@ def _node_element(node: DrawnNode) -> dict[str, Any]:
         classes.append("begins")
     if node.cited:
         classes.append("cited")
-    name, label = harmless(node.name), harmless(node.label)
+    name, label = without_controls(node.name, " "), without_controls(node.label, " ")
     return _element(" ".join(classes), id=node.id, name=name, label=label, paths=list(node.paths))
 
 
 def _edge_element(edge: Edge, drawn_ids: dict[str, str]) -> dict[str, Any]:
     source, target = drawn_ids[edge.one], drawn_ids[edge.other]
-    fact = harmless(edge.fact)
+    fact = without_controls(edge.fact, " ")
     return _element("tie", source=source, target=target, facts=edge.facts, fact=fact)
 
 

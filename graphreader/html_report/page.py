@@ -14,13 +14,13 @@ from tempfile import NamedTemporaryFile
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from graphreader.documents import without_controls
 from graphreader.errors import UsageError
 from graphreader.files import atomic_write
 from graphreader.html_report.citations import (
     answer_title,
     cited_answer,
     cited_passages,
-    harmless,
     language_attributes,
 )
 from graphreader.html_report.graph_view import MOST_NODES, draw_graph, visited_ids
@@ -109,7 +109,9 @@ def _environment() -> Environment:
 
 def _finalize(value: object) -> object:
     """Values for the template: texts without control characters, our own markup unchanged."""
-    return harmless(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return without_controls(value, " ")
+    return value
 
 
 Target = str | os.PathLike[str]

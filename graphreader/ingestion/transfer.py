@@ -8,15 +8,18 @@ content, so an import can be repeated, and no merges: the import normalizes.
 import asyncio
 import json
 import shlex
+import shutil
 from array import array
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from hashlib import sha256
 from itertools import accumulate
 from os import PathLike
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
@@ -25,13 +28,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from graphreader.documents import AtomicFact, Chunk, Document, KeyElement, identity
 from graphreader.errors import UsageError
 from graphreader.files import atomic_write
+from graphreader.ingestion.loading.content import MAX_SOURCE, MAX_TITLE
 from graphreader.ingestion.normalization.normalizer import Normalizer
+from graphreader.llm.protocols import is_storable
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog, DocumentState, DocumentStatus
 from graphreader.store.connection import Connection, Row
 from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk
 
 CHUNKS_IN_MEMORY = 500
+MOST_BYTES = 2**30
+"""Of a line, which is a document with its facts and vectors: it is read into memory."""
 ROWS_PER_PAGE = 50
 LINES_PER_BATCH = 100
 
@@ -245,7 +252,7 @@ def _packed(vector: Sequence[float]) -> str:
 
 
 def _unpacked(text: str) -> list[float]:
-    numbers: list[float] = np.frombuffer(b64decode(text), "<f4").tolist()
+    numbers: list[float] = np.frombuffer(b64decode(text, validate=True), "<f4").tolist()
     return numbers
 
 
@@ -257,31 +264,66 @@ def _short_numbers(vector: list[float]) -> tuple[float, ...]:
 
 
 class Export:
-    """Reads an exported corpus, its header at once. Raises UsageError for a file that is none."""
+    """Reads an exported corpus, its header at once. Raises UsageError for a file that is none.
+
+    The file is read twice, so it must be seekable: `open_export` takes others, too.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
-        self._lines = enumerate(file, 1)
+        self._file = file
         try:
-            self.header = Header.model_validate_json(next(self._lines, (1, b""))[1])
+            self.header = Header.model_validate_json(file.readline(MOST_BYTES))
         except ValidationError:
             raise UsageError(
                 "This is not an exported corpus of format 2: name a file that `graphreader export` "
                 "of this version made."
             ) from None
+        self._first = file.tell()
+
+    def check(self) -> None:
+        """Read the file to its end. Raises UsageError with the first line that is wrong."""
+        sources: set[bytes] = set()
+        for number, item in enumerate(self.items(), 2):
+            if problem := self._problem(item):
+                raise _wrong_line(number, problem)
+            if isinstance(item, DocumentRecord):
+                source = sha256(item.source.encode()).digest()
+                if source in sources:
+                    raise _wrong_line(number, f"the document {item.title} stands in it twice")
+                sources.add(source)
+
+    def _problem(self, item: Item) -> str:
+        """Why Neo4j could not hold an item; empty where it can."""
+        if isinstance(item, KeyElementRecord):
+            vectors: list[Any] = [item.embedding] if item.embedding is not None else []
+        else:
+            facts = (fact for chunk in item.chunks for fact in chunk.facts)
+            try:
+                vectors = [_unpacked(one.embedding) for one in facts if one.embedding]
+            except ValueError:
+                return "a vector is not 32-bit numbers in Base64"
+            if not item.is_whole:
+                return "the chunks are not the document's text"
+            if len(item.title) > MAX_TITLE or len(item.source) > MAX_SOURCE:
+                return "a title or a source is too long"
+        if all(len(one) == self.header.dimension and is_storable(one) for one in vectors):
+            return ""
+        return f"a vector is not {self.header.dimension} finite numbers with a length"
 
     def items(self) -> Iterator[Item]:
-        """The documents, then the key elements."""
+        """The documents, then the key elements, from the first on."""
+        self._file.seek(self._first)
         number = 1
-        for number, text in self._lines:
+        for number, text in enumerate(iter(partial(self._file.readline, MOST_BYTES), b""), 2):
             if not text.endswith(b"\n"):
+                if len(text) == MOST_BYTES:
+                    raise _wrong_line(number, f"it has more than {MOST_BYTES:,} bytes")
                 break
             try:
                 line = Line.model_validate_json(text)
             except ValidationError as error:
                 first = error.errors(include_input=False, include_url=False)[0]
                 raise _wrong_line(number, f"{first['loc']}: {first['msg']}") from None
-            if line.document and not line.document.is_whole:
-                raise _wrong_line(number, "the chunks are not the document's text")
             if item := line.document or line.key_element:
                 yield item
             elif line.end == number - 2:  # the header and this line do not count
@@ -295,16 +337,23 @@ class Export:
 
 
 @contextmanager
-def open_export(path: str | PathLike[str]) -> Iterator[Export]:
-    """Open an exported corpus. Raises UsageError, also where the file cannot be opened."""
-    try:
-        file = open(path, "rb")  # noqa: SIM115  # only opening it is inside the try
-    except OSError as error:
-        raise UsageError(
-            f"{path} cannot be opened ({error.strerror}): check the path and its permissions."
-        ) from None
-    with file:
-        yield Export(file)
+def open_export(source: str | PathLike[str] | BinaryIO) -> Iterator[Export]:
+    """Open an exported corpus, or take a stream of one. Raises UsageError."""
+    with ExitStack() as stack:
+        if isinstance(source, str | PathLike):
+            try:
+                source = stack.enter_context(open(source, "rb"))
+            except OSError as error:
+                raise UsageError(
+                    f"{source} cannot be opened ({error.strerror}): check the path and its "
+                    "permissions."
+                ) from None
+        if not source.seekable():
+            kept = stack.enter_context(TemporaryFile())
+            shutil.copyfileobj(source, kept)
+            kept.seek(0)
+            source = kept
+        yield Export(source)
 
 
 def _wrong_line(number: int, reason: str) -> UsageError:
@@ -321,9 +370,10 @@ async def import_corpus(
 
     Complete documents stay; one with another text is left out, with a sentence in `refused`. Raises
     EmbeddingMismatchError if the corpus has other embeddings, and UsageError for a file that is no
-    whole export: what was written before its end stays, and the same import completes it.
+    whole export, before anything is written. An interrupted import is completed by the same one.
     """
     with nullcontext(source) if isinstance(source, Export) else open_export(source) as export:
+        await asyncio.to_thread(export.check)
         await schema.prepare(connection)
         return await _Importer(connection, corpus).run(export, stages)
 

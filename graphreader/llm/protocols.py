@@ -227,6 +227,11 @@ class Decider(Protocol):
         """Close the connections."""
 
 
+def is_storable(vector: Sequence[float]) -> bool:
+    """Whether Neo4j can hold and compare a vector: its length, squared, is a 32-bit number."""
+    return 2.0**-63 < math.hypot(*vector) < 2.0**63
+
+
 class Embedder(Protocol):
     """Turns texts into vectors, none all zeros, whose cosine is their similarity.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
-from graphreader.documents import without_surrogates
+from graphreader.documents import without_controls
 from graphreader.errors import ReplyError
 from graphreader.llm.protocols import Decision, PlainReply, Task
 
@@ -24,6 +24,9 @@ D = TypeVar("D", bound=Decision)
 Schema = dict[str, Any]
 ReplyForm = Literal["schema", "tool", "text"]
 """How a reply is requested: as JSON schema, as a tool call, or as JSON in plain text."""
+
+CHARACTERS_A_TOKEN = 20
+"""Characters of a reply that is accepted, for each token that its task asks for."""
 
 
 @cache
@@ -148,8 +151,10 @@ def read(message: "AIMessage", task: Task[D]) -> D:
     """The last decision in the message that fits its schema. Raises UnusableReply."""
     misfit = ""
     if task.decision is PlainReply and (text := without_reasoning(message.text).strip()):
-        return cast(D, PlainReply(text=without_surrogates(text)))
+        _check_length(text, task)
+        return cast(D, PlainReply(text=without_controls(text)))
     for fields in _candidates(message, task.decision):
+        _check_length(json.dumps(fields, ensure_ascii=False), task)
         try:
             return cast(D, task.decision.model_validate(fields, extra="ignore"))
         except ValidationError as error:
@@ -203,9 +208,24 @@ def _candidates(message: "AIMessage", decision: type[Decision]) -> Iterator[Any]
     values += [one for call in message.invalid_tool_calls for one in _json_values(call["args"])]
     values += _json_values(without_reasoning(message.text))
     for value in values:
-        # Half a surrogate pair is stored by no database.
-        clean = json.loads(without_surrogates(json.dumps(value, ensure_ascii=False)))
-        yield from _unwrap(clean, decision)
+        yield from _unwrap(_clean(value), decision)
+
+
+def _clean(value: Any) -> Any:
+    """JSON without control characters, which a terminal may obey, and lone surrogates."""
+    if isinstance(value, str):
+        return without_controls(value)
+    if isinstance(value, list):
+        return [_clean(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _clean(one) for key, one in value.items()}
+    return value
+
+
+def _check_length(text: str, task: Task[Any]) -> None:
+    """Raise UnusableReply for far more than the task asks for, as an endless repetition."""
+    if len(text) > CHARACTERS_A_TOKEN * task.reply_tokens:
+        raise UnusableReply("cut_off")
 
 
 def _json_values(text: str | None) -> list[Any]:

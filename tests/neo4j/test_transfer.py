@@ -16,7 +16,13 @@ from graphreader.ingestion.chunking import split
 from graphreader.ingestion.extraction import key_elements
 from graphreader.ingestion.loading.content import from_text
 from graphreader.ingestion.normalization.normalizer import Normalizer
-from graphreader.ingestion.transfer import Export, TransferReport, export_corpus, import_corpus
+from graphreader.ingestion.transfer import (
+    Export,
+    TransferReport,
+    export_corpus,
+    import_corpus,
+    open_export,
+)
 from graphreader.offline.embedder import embedding_of
 from graphreader.settings import STAGES, Settings
 from graphreader.store.catalog import Catalog, DocumentStatus
@@ -88,6 +94,16 @@ async def exported(connection: Connection, corpus: str) -> bytes:
     out = io.BytesIO()
     await export_corpus(connection, corpus, out)
     return out.getvalue()
+
+
+class Pipe(io.BytesIO):
+    """A stream that can be read once."""
+
+    def seekable(self) -> bool:
+        return False
+
+    def seek(self, *_: Any) -> int:
+        raise OSError("Illegal seek")
 
 
 async def imported(connection: Connection, corpus: str, data: bytes) -> TransferReport:
@@ -232,6 +248,14 @@ def first_chunk(lines: Lines) -> dict[str, Any]:
     return lines[1]["document"]["chunks"][0]
 
 
+def key_element(lines: Lines) -> dict[str, Any]:
+    return lines[-2]["key_element"]
+
+
+# Zeros, numbers beyond a float of 32 bits, of which squares are none, and another length.
+VECTORS = [[number, *[0.0] * (DIMENSION - 1)] for number in (0.0, 1e308, 1e-300)] + [[1.0]]
+
+
 # What is wrong with an export, and the line that is named; negative ones count from the end.
 WRONG: list[tuple[Callable[[Lines], Any], int]] = [
     (lambda lines: first_chunk(lines).pop("text"), 2),
@@ -239,11 +263,15 @@ WRONG: list[tuple[Callable[[Lines], Any], int]] = [
     (lambda lines: first_chunk(lines).update(text="X" + first_chunk(lines)["text"][1:]), 2),
     (lambda lines: lines.__setitem__(2, {"picture": {}}), 3),
     (lambda lines: lines.pop(-2), -1),
+    (lambda lines: lines.insert(2, lines[1]), 3),
+    (lambda lines: lines[1]["document"].update(title="x" * 55_000), 2),
+    (lambda lines: first_chunk(lines)["facts"][0].update(embedding="AAAA"), 2),
+    *((lambda lines, one=one: key_element(lines).update(embedding=one), -2) for one in VECTORS),
 ]
 
 
-# Cut off or wrong anywhere, a file is refused with the number of the line and nothing of it counts
-# as complete; the whole file afterwards gives the whole graph.
+# Cut off or wrong anywhere, a file is refused with the number of the line, and nothing is written,
+# not even an empty corpus; the whole file afterwards gives the whole graph.
 async def test_wrong_files(connection: Connection, full: GraphWriter) -> None:
     data = await exported(connection, full.corpus)
     before = graph(connection, full.corpus)
@@ -259,8 +287,9 @@ async def test_wrong_files(connection: Connection, full: GraphWriter) -> None:
     for file, sentence in files:
         with pytest.raises(UsageError, match=sentence):
             await imported(connection, full.corpus, file)
-        assert {*(await statuses(connection, full.corpus)).values()} <= {"incomplete"}
-    await imported(connection, full.corpus, data)
+        assert full.corpus not in [one.corpus for one in await Catalog(connection).corpora()]
+    with open_export(Pipe(data)) as export:
+        await import_corpus(connection, full.corpus, export, STAGES)
 
     assert graph(connection, full.corpus) == before
 

@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphreader.documents import without_controls
 from graphreader.errors import UsageError
 from graphreader.html_report import page as page_module
-from graphreader.html_report.citations import PassagePiece, cited_answer, cited_passages, harmless
+from graphreader.html_report.citations import PassagePiece, cited_answer, cited_passages
 from graphreader.html_report.graph_view import MOST_NODES, GraphDrawing, draw_graph, visited_ids
 from graphreader.html_report.page import check, render
 from graphreader.html_report.summary import cost_tables, timeline
@@ -36,6 +37,11 @@ HOSTILE = (
     "<\u2028\u2029/script\x00>\x1b]0;x\x07",
 )
 NOTHING = Reading("Who?", "Nobody knows.", "", False, "c", "Look.", decider="openai:fake")
+
+
+def harmless(text: str) -> str:
+    """What the page shows of a text."""
+    return without_controls(text, " ")
 
 
 def page_of(text: str) -> Element:

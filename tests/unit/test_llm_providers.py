@@ -1,6 +1,7 @@
 """Providers' clients and request formats; decisions read from replies."""
 
 import json
+import math
 import re
 import sys
 import tomllib
@@ -9,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from langchain_core.embeddings import Embeddings
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.tool import tool_call_chunk
 from pydantic import SecretStr
@@ -17,7 +19,7 @@ from graphreader.agent.tasks import (
     FactsTask,
     PlanTask,
 )
-from graphreader.errors import SettingsError
+from graphreader.errors import DecisionError, SettingsError
 from graphreader.ingestion.extraction import Extraction, ExtractionTask
 from graphreader.llm import providers
 from graphreader.llm.providers import (
@@ -30,6 +32,7 @@ from graphreader.llm.providers import (
     provider_and_model,
     secrets_of,
 )
+from graphreader.llm.retry import ModelService
 from graphreader.llm.structured_output import (
     ReplyForm,
     UnusableReply,
@@ -38,7 +41,7 @@ from graphreader.llm.structured_output import (
     is_complete,
     read,
 )
-from graphreader.models import open_decider, open_embedder
+from graphreader.models import ModelEmbedder, open_decider, open_embedder
 from graphreader.settings import Settings
 
 SETTING = "GRAPHREADER_MODEL"
@@ -285,12 +288,25 @@ def test_bare_list() -> None:
     assert extraction.facts[0].fact == "贞德生于1412年。"
 
 
-# Half a surrogate pair, which no database stores, does not get through.
-def test_lone_surrogates() -> None:
-    plan = read(AIMessage('{"plan": "a \\ud83d b 😀"}'), PLAN_TASK).plan
+# Half a surrogate pair, which no database stores, and control characters, which a terminal obeys,
+# do not get through, in content or in the arguments of a tool.
+def test_control_characters() -> None:
+    plan = read(AIMessage('{"plan": "a\\ud83d b😀\\u001b[31m\\u202e\\n"}'), PLAN_TASK).plan
+    call = {"name": "RationalPlan", "args": {"plan": "b\x1b", "needs": ["c\x07"]}, "id": "1"}
+    called = read(AIMessage("", tool_calls=[call]), PLAN_TASK)
 
-    assert plan == "a ? b 😀"
-    plan.encode()
+    assert plan == "a b😀[31m\n"
+    assert (called.plan, called.needs) == ("b", ["c"])
+
+
+# A reply that is far longer than its task asks for counts as cut off, so it is asked for again.
+def test_endless_reply() -> None:
+    fits = json.dumps({"plan": "a" * 10 * PLAN_TASK.reply_tokens})
+
+    assert read(AIMessage(fits), PLAN_TASK)
+    with pytest.raises(UnusableReply) as raised:
+        read(AIMessage(json.dumps({"plan": "a" * 400_000})), PLAN_TASK)
+    assert raised.value.kind == "cut_off"
 
 
 def ended(text: str, **metadata: str) -> AIMessage:
@@ -404,3 +420,27 @@ def test_streams_without_an_end(tool: bool, text: str, whole: bool) -> None:
     chunk = AIMessageChunk("", tool_call_chunks=[call]) if tool else AIMessageChunk(text)
 
     assert is_complete(chunk) is whole
+
+
+class Vectors(Embeddings):
+    """Gives this vector for every text."""
+
+    def __init__(self, vector: list[float]) -> None:
+        self.vector = vector
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.vector for _ in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.vector
+
+
+# A service of embeddings whose vectors Neo4j could not hold or compare is refused.
+@pytest.mark.parametrize("number", [0.0, math.nan, math.inf, 1e308, 1e-300])
+async def test_embeddings_that_are_no_vectors(number: float) -> None:
+    good, bad = [0.6, -0.8], [number, 0.0]
+    embedder = ModelEmbedder(Vectors(good), ModelService("fake:vectors"), dimension=2)
+
+    assert await embedder.embed(["a", "b"]) == [good, good]
+    with pytest.raises(DecisionError, match="not finite"):
+        await ModelEmbedder(Vectors(bad), ModelService("fake:vectors"), dimension=2).embed(["a"])
