@@ -19,16 +19,21 @@ from tests.neo4j.texts import Facts, by_vector, by_words, document, write
 from tests.servers import both_versions
 
 BAND: Facts = {
-    "Danko Jones is a Canadian band.": ["Danko Jones", "Canadian", "band"],
+    "Danko Jones sings in the UK.": ["Danko Jones", "UK", "band"],
     "Danko Jones plays hard-rock.": ["Danko Jones", "hard-rock"],
 }
 CITY: Facts = {
-    "Toronto is the largest city of Canada.": ["Toronto", "Canada", "city"],
-    "Canada lies north of the border.": ["Canada", "border"],
+    "Toronto is no city of the United Kingdom.": ["Toronto", "United Kingdom", "city"],
+    "The United Kingdom has a border.": ["United Kingdom", "border"],
     "Hard rock was played in Toronto.": ["hard rock", "Toronto"],
 }
 CASTLE: Facts = {
-    "Casa Loma is a Canadian castle in Canada.": ["Casa Loma", "Canadian", "castle", "Canada"],
+    "Casa Loma is a UK castle in the United Kingdom.": [
+        "Casa Loma",
+        "UK",
+        "castle",
+        "United Kingdom",
+    ],
     "The castle stands in Toronto.": ["castle", "Toronto"],
 }
 TEXTS = {"band": BAND, "city": CITY, "castle": CASTLE}
@@ -89,10 +94,9 @@ async def put_all(writer: GraphWriter) -> Normalizer:
     return Normalizer(writer.connection, writer.corpus, STAGES)
 
 
-# Adjective and noun forms of a place are one, as in appendix H of the paper; so is one spelling
-# with and without hyphen. What is merged is found by its wordings, which become aliases, is shown
-# as what it went into, and is counted.
-async def test_forms_of_a_place_are_one(
+# The names of a place are one; so is one spelling with and without hyphen. What is merged is found
+# by its wordings, which become aliases, is shown as what it went into, and is counted.
+async def test_names_of_a_place_are_one(
     connection: Connection, writer: GraphWriter, explorer: GraphExplorer
 ) -> None:
     normalizer = await put_all(writer)
@@ -100,27 +104,27 @@ async def test_forms_of_a_place_are_one(
     report = await normalizer.run()
     after = await Catalog(connection).stats(writer.corpus)
     facts_of = await named(connection, writer.corpus)
-    (by_word,) = await by_words(explorer, "canadian", 5)
-    vector, *_ = await OfflineEmbedder().embed(["canadian"])
+    (by_word,) = await by_words(explorer, "uk", 5)
+    vector, *_ = await OfflineEmbedder().embed(["uk"])
     nearest = await by_vector(explorer, vector, 30)
-    (canada,) = await explorer.elements([by_word.id])
+    (kingdom,) = await explorer.elements([by_word.id])
 
     merged = {one.element.name: one.into.name for one in report.merges}
-    assert merged == {"Canadian": "Canada", "hard-rock": "hard rock"}
-    assert facts_of["Canada"] == {
-        "Danko Jones is a Canadian band.",
-        "Toronto is the largest city of Canada.",
-        "Canada lies north of the border.",
-        "Casa Loma is a Canadian castle in Canada.",
+    assert merged == {"UK": "United Kingdom", "hard-rock": "hard rock"}
+    assert facts_of["United Kingdom"] == {
+        "Danko Jones sings in the UK.",
+        "Toronto is no city of the United Kingdom.",
+        "The United Kingdom has a border.",
+        "Casa Loma is a UK castle in the United Kingdom.",
     }
-    assert "Canadian" not in facts_of
-    assert (canada.name, canada.aliases) == ("Canada", ("Canada", "Canadian"))
+    assert "UK" not in facts_of
+    assert (kingdom.name, kingdom.aliases) == ("United Kingdom", ("United Kingdom", "UK"))
     assert sorted(node.name for node in nearest) == sorted(facts_of)
     assert {node.name for node in await explorer.busiest_nodes(50)} == set(facts_of)
     beside = await explorer.neighbors(by_word.id, [], [], [], None, 20)
     assert {one.node.name for one in beside} >= {"Danko Jones", "band", "Toronto", "Casa Loma"}
     found = await explorer.facts(by_word.id)
-    assert {fact.text for one in found.groups for fact in one.facts} == facts_of["Canada"]
+    assert {fact.text for one in found.groups for fact in one.facts} == facts_of["United Kingdom"]
     assert (before.merged, after.merged) == (0, 2)
     assert (after.key_elements, after.facts) == (before.key_elements - 2, before.facts)
 
@@ -176,15 +180,15 @@ async def test_texts_come_and_go(connection: Connection, writer: GraphWriter, go
             await put(writer, title, facts)
     await normalizer.run()
     without = await graph(connection, writer.corpus)
-    await put(writer, gone, TEXTS[gone] | {"A Canadian singer came late.": ["Canadian", "singer"]})
+    await put(writer, gone, TEXTS[gone] | {"A singer left the UK late.": ["UK", "singer"]})
     report = await normalizer.run()
     facts_of = await named(connection, writer.corpus)
     await Deleter(connection, writer.corpus).delete([document(writer.corpus, gone).id])
     await normalizer.run()
 
     assert report.moved == 1
-    assert "A Canadian singer came late." in facts_of["Canada"]
-    assert "Canadian" not in facts_of
+    assert "A singer left the UK late." in facts_of["United Kingdom"]
+    assert "UK" not in facts_of
     assert await graph(connection, writer.corpus) == without
 
 
@@ -197,8 +201,8 @@ async def test_deleting_the_head_of_a_group(connection: Connection, writer: Grap
     await writer.settle()
 
     facts_of = await named(connection, writer.corpus)
-    assert facts_of["Canadian"] == {"Danko Jones is a Canadian band."}
-    assert "Canada" not in facts_of
+    assert facts_of["UK"] == {"Danko Jones sings in the UK."}
+    assert "United Kingdom" not in facts_of
     assert not await ask(
         connection,
         "MATCH (k:KeyElement {corpus: $corpus})<-[r]-() "
@@ -218,7 +222,7 @@ async def test_a_run_that_was_cut_off(
     whole = await graph(connection, writer.corpus)
     ids = {one.element.name: one.element.id for one in (await normalizer.run()).merges}
     if cut == "half returned":
-        values = {"ids": [ids["Canadian"]], "limit": 1}
+        values = {"ids": [ids["UK"]], "limit": 1}
         await connection.write("write/return_facts", **values)
     else:
         await undo(writer)
@@ -228,12 +232,12 @@ async def test_a_run_that_was_cut_off(
         ]
         await connection.write("write/merge_key_elements", merges=rows)
         if cut == "half moved":
-            values = {"ids": [ids["Canadian"]], "limit": 1}
+            values = {"ids": [ids["UK"]], "limit": 1}
             await connection.write("write/move_facts", **values)
     await normalizer.run()
     assert await graph(connection, writer.corpus) == whole
 
-    await connection.write("write/return_facts", ids=[ids["Canadian"]], limit=1)
+    await connection.write("write/return_facts", ids=[ids["UK"]], limit=1)
     await undo(writer)
     assert await graph(connection, writer.corpus) == base
 
@@ -258,12 +262,12 @@ async def test_what_always_occurs_together(connection: Connection, writer: Graph
 async def test_another_corpus_is_left_alone(
     connection: Connection, writer: GraphWriter, other: GraphWriter
 ) -> None:
-    await put(other, "band", {"A band was Canadian.": ["Canadian", "band"]})
+    await put(other, "band", {"A band was in the UK.": ["UK", "band"]})
     await put(writer, "city", CITY)
     before = await graph(connection, other.corpus)
     report = await Normalizer(connection, writer.corpus, STAGES).run()
 
-    assert [one.element.name for one in report.merges if one.into.name == "Canada"] == []
+    assert [one.element.name for one in report.merges if one.into.name == "United Kingdom"] == []
     assert await graph(connection, other.corpus) == before
 
 

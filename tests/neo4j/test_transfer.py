@@ -41,7 +41,7 @@ TEXTS = {
     "odd": '\ufeffA "quote",\\ a tab\t, \u2028, 🧑🏽‍🚀 and שלום.\n\n'
     + REFRAIN
     + "The End of Bergen",
-    "alike": "Canada is large.\n\nThe Canadian winter.\n\nA Café.\n\nThe Cafe.\n",
+    "alike": "USA is large.\n\nThe US winter.\n\nA Café.\n\nThe Cafe.\n",
 }
 
 Lines = list[dict[str, Any]]

@@ -233,8 +233,8 @@ def test_doctor(terminal: Terminal) -> None:
 @pytest.mark.usefixtures("cleaned")
 def test_normalize(terminal: Terminal, corpus: str) -> None:
     text = (
-        "Never Too Loud is an album by the Canadian band Danko Jones. "
-        "Danko Jones comes from Toronto in Canada. Toronto is a city in Canada.\n"
+        "Never Too Loud is an album by the band Danko Jones, heard in the U.S. charts. "
+        "Toronto has fans in the United States. Miami is a city in the United States.\n"
     )
     (terminal.folder / "album.txt").write_text(text, encoding="utf-8")
     to = ("--corpus", corpus)
@@ -248,8 +248,8 @@ def test_normalize(terminal: Terminal, corpus: str) -> None:
 
     assert foreseen.out.startswith(f"{corpus}: would be: 1 merge;")
     assert done.out.startswith(f"{corpus}: 1 merge; 1 merge in all.")
-    row = next(line for line in done.out.splitlines() if line.startswith("Canadian"))
-    assert row.split() == ["Canadian", "Canada", "semantic", "1", "1.000"]
+    row = next(line for line in done.out.splitlines() if line.startswith("U.S."))
+    assert row.split() == ["U.S.", "United", "States", "semantic", "1", "1.000"]
     assert again.out.startswith(f"{corpus}: nothing changed, 1 merge in all.")
     assert (less["stages"], less["merges"]) == (["association"], [])
     assert (back["changed"], back["merges"], len(back["parted"])) == (True, [], 1)

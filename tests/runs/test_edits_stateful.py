@@ -24,10 +24,10 @@ from graphreader.settings import Settings
 from tests.runs import digest, soundness, world
 
 TITLES = ("one", "two", "three")
-WHO = ("Joan", "Joan's", "Charles", "The Canadian", "A man of Canada", "Unlucky Bede")
+WHO = ("Joan", "Joan's", "Charles", "The UK", "A man of the United Kingdom", "Unlucky Bede")
 WHAT = ("a lantern", "two lanterns", "a sword", "12 coins", "13 coins")
 SENTENCE = re.compile(r"[A-Z][^.]*?(?:found|lost) [^.]*?\.")
-NAME = re.compile(r"Joan's|Joan|Charles|Canadian|Canada|Bede|lanterns?|sword|1\d coins")
+NAME = re.compile(r"Joan's|Joan|Charles|UK|United Kingdom|Bede|lanterns?|sword|1\d coins")
 
 SENTENCES = st.builds(
     "{} {} {}.".format,

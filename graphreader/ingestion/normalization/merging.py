@@ -25,6 +25,7 @@ from graphreader.ingestion.normalization.rules import (
     space_hyphens,
     strip_accents,
 )
+from graphreader.text.words import is_stop_word
 
 Stage = Literal["semantic", "association"]
 _STAGES: tuple[Stage, ...] = ("semantic", "association")
@@ -63,17 +64,17 @@ Pair = tuple[Element, Element, float]
 def semantic_merges(
     elements: Mapping[str, Element], similarities: Iterable[tuple[str, str, float]]
 ) -> list[Merge]:
-    """Return the merges of similar pairs (two ids, a cosine), and of forms of one place, by key."""
+    """Return the merges of similar pairs (two ids, a cosine), and of names of one place, by key."""
     pairs = [
         (elements[one], elements[other], score)
         for one, other, score in similarities
         if score >= THRESHOLD and one in elements and other in elements
     ]
-    forms: dict[str, list[Element]] = defaultdict(list)
+    named: dict[str, list[Element]] = defaultdict(list)
     for element in elements.values():
         if place := _place(element):
-            forms[place].append(element)
-    for same in forms.values():
+            named[place].append(element)
+    for same in named.values():
         pairs += [(one, other, 1.0) for one, other in combinations(same, 2)]
     return group(
         pairs,
@@ -164,7 +165,7 @@ def _by_key(merge: Merge) -> tuple[str, str]:
 
 
 def may_merge(a: Element, b: Element) -> bool:
-    """Whether two similar elements are one thing: forms of one place, or one wording."""
+    """Whether two similar elements are one thing: names of one place, or one wording."""
     if _place(a) and _place(a) == _place(b):
         return True
     if not (is_comparable(a.name, a.key) and is_comparable(b.name, b.key)):
@@ -263,6 +264,8 @@ def is_same_word(one: str, other: str) -> bool:
 
 def may_be_synonyms(one: str, other: str) -> bool:
     """Whether only an embedding can tell that two single common words mean one thing."""
+    if is_stop_word(one) or is_stop_word(other):
+        return False  # "goings", "mines": vectors of words without a content agree by chance
     single = _SINGLE_WORD.fullmatch(one) and _SINGLE_WORD.fullmatch(other)
     return bool(single) and not look_alike(one, other) and not are_antonyms(one, other)
 
@@ -293,15 +296,14 @@ def _antonym_rows() -> tuple[frozenset[str], ...]:
 
 
 @cache
-def place_forms() -> Mapping[str, str]:
-    """The key of the place for the key of each form: "Canadian" is "Canada" (figure 21)."""
-    forms: dict[str, str] = {}
+def place_names() -> Mapping[str, str]:
+    """The key of the place for the key of each of its names: "USA" is "United States"."""
+    names: dict[str, str] = {}
     for line in _lines("places.tsv"):
-        place, others = line.split("\t")
-        for form in others.split(", "):
-            forms[normalize(form)] = forms[normalize(f"the {form}")] = normalize(place)
-        forms[normalize(place)] = normalize(place)  # "the Niger" is a river
-    return forms
+        place, *others = re.split(r"\t|, ", line)
+        for name in (place, *others):
+            names[normalize(name)] = names[normalize(f"the {name}")] = normalize(place)
+    return names
 
 
 def _lines(name: str) -> list[str]:
@@ -311,4 +313,4 @@ def _lines(name: str) -> list[str]:
 
 def _place(element: Element) -> str | None:
     """The key of the place; a turkey, or what is polished, has no capital letter and is none."""
-    return place_forms().get(element.key) if is_name(element.name) else None
+    return place_names().get(element.key) if is_name(element.name) else None

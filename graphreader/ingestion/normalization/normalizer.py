@@ -99,7 +99,7 @@ class Normalizer:
         if "semantic" in self._stages:
             compared, pairs = await self._find_similar_pairs(progress, write=write)
             ids = {id_ for one, other, _ in pairs for id_ in (one, other)}
-            ids |= {identity(self._corpus, key) for key in merging.place_forms()}
+            ids |= {identity(self._corpus, key) for key in merging.place_names()}
             rows = await self._read("base_key_elements", ids=sorted(ids))
             merges += merging.semantic_merges({row["id"]: Element(**row) for row in rows}, pairs)
         if "association" in self._stages:

@@ -117,6 +117,8 @@ def singular(word: str, phrase: str) -> str:
     """Return the singular of the lower-case `word` that ends `phrase`; if in doubt, `word`."""
     if word in _SINGULAR_OF:
         return _SINGULAR_OF[word]
+    if _MEN.fullmatch(word) and word not in _SINGULAR_WORDS:
+        return f"{word[:-2]}an"
     if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word in _SINGULAR_WORDS or "_".join(phrase.split()[-2:]) in _SINGULAR_PHRASES:
@@ -138,6 +140,7 @@ def _strip_plural(word: str) -> str:
     return word[:-1]
 
 
+_MEN = re.compile(r"\w{3,}[^\W\d_aiou]men|\w+women")
 _SINGULAR_OF = dict(pair.split(":") for pair in _LISTS["irregular plurals"])
 _IE_PLURALS = frozenset(_LISTS["singular in -ie"])
 _OE_PLURALS = frozenset(_LISTS["singular in -oe"])
