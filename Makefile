@@ -6,7 +6,7 @@ INSTALL = UV_SYSTEM_CERTS=1 \
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) 2>/dev/null \
 	|| $(BIN)/python -m pip install --quiet --require-hashes -r $(1)
 
-.PHONY: demo studio test check format docs lock pictures notebooks clean
+.PHONY: demo studio test check format docs lock pictures notebooks release clean
 
 demo: .venv/run.stamp
 	@$(BIN)/python examples/demo.py
@@ -55,6 +55,18 @@ docs: .venv/test.stamp
 	@$(call INSTALL,requirements/studio.lock)
 	@touch $@
 
+.venv/release.stamp: .venv/run.stamp requirements/release.lock
+	@$(call INSTALL,requirements/release.lock)
+	@touch $@
+
+# The packages with a list of all that they install (CycloneDX), in dist/; uploads nothing.
+release: .venv/release.stamp
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/cyclonedx-py requirements requirements/run.lock --pyproject pyproject.toml \
+		--output-reproducible --output-file dist/graphreader-agent.cdx.json
+
 # Needs uv on the path. The locks name no host and fit every platform.
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
@@ -65,6 +77,8 @@ lock:
 		pyproject.toml --group dev -c requirements/run.lock -o requirements/test.lock --quiet
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 		pyproject.toml --extra studio -c requirements/test.lock -o requirements/studio.lock --quiet
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+		--group release -c requirements/test.lock -o requirements/release.lock --quiet
 
 # Of the real program, for the README. Needs a Chromium (Debian: apt-get install chromium).
 pictures: .venv/test.stamp

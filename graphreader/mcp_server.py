@@ -217,7 +217,7 @@ def mcp_server(reader: GraphReader) -> MCPServer[Any]:
     server = MCPServer[Any](
         "graphreader",
         title=f"GraphReader: {reader.corpus}",
-        version=version("graphreader"),
+        version=version("graphreader-agent"),
         instructions=INSTRUCTIONS,
         log_level="WARNING",
     )

@@ -99,7 +99,7 @@ def _show_version(requested: bool) -> None:
     if requested:
         from importlib.metadata import version
 
-        print(f"graphreader {version('graphreader')}")
+        print(f"graphreader {version('graphreader-agent')}")
         raise typer.Exit
 
 

@@ -196,7 +196,7 @@ class Evaluation:
         assert self._readings
         details = {
             "command": self._request.command,
-            "version": version("graphreader"),
+            "version": version("graphreader-agent"),
             "notice": self.notice,
             "notes": list(self.notes),
         }

@@ -65,7 +65,7 @@ def test_help(terminal: Terminal) -> None:
 
     assert all(command[0] in text for command in commands() if command)
     assert 'graphreader ask "Who taught the founder of the school?"' in text
-    assert terminal.run("--version").out == f"graphreader {version('graphreader')}\n"
+    assert terminal.run("--version").out == f"graphreader {version('graphreader-agent')}\n"
 
 
 HEAVY = "neo4j langgraph langchain_core openai tiktoken httpx pandas"
