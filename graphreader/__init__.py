@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from graphreader.runs import KeptRun as KeptRun
     from graphreader.settings import Settings as Settings
     from graphreader.usage import Usage as Usage
+    from graphreader.waiting import Waiting as Waiting
 
 _PLACES = {
     "AnswerToken": "agent.events",
@@ -71,6 +72,7 @@ _PLACES = {
     "RunSummary": "agent.run_store",
     "Settings": "settings",
     "Usage": "usage",
+    "Waiting": "waiting",
 }
 
 __all__ = sorted(_PLACES)

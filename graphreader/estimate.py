@@ -4,7 +4,7 @@ Chunks, calls and prompts are exact, replies are estimated; caches and retries d
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from graphreader.agent.adaptive.tasks import PATH_CALLS, TurnTask
@@ -17,7 +17,7 @@ from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.sources import Source
 from graphreader.llm.pricing import Prices
 from graphreader.llm.window import Measurer
-from graphreader.settings import DEFAULT_EMBEDDINGS, OFFLINE, Settings
+from graphreader.settings import DEFAULT_EMBEDDINGS, OFFLINE, Mode, Settings
 from graphreader.store.catalog import ArrangedChunk, DocumentStatus
 from graphreader.tokens import count
 from graphreader.usage import Phase
@@ -32,12 +32,18 @@ ELEMENTS_RATIO = 0.15
 
 A fact brings 2.4 new key elements (paper, table 8: nodes per atomic fact) of 2.7 tokens each."""
 
-TYPICAL_CALLS = 3.5  # function calls of a path (paper, table 7: 3.0 to 3.9 on average)
+TYPICAL_CALLS = 7.4
+"""Calls of a path, with those that condense: a question of mode `paper` takes 31 to 48 in all.
 
-TYPICAL_TURNS = 3  # turns of mode `adaptive` (docs/evaluation.md)
+Measured with models of today, whose paths end later than the paper's (table 7: 3.0 to 3.9)."""
 
-TYPICAL_INPUT, TYPICAL_OUTPUT = 2450, 130
-"""Tokens of one decision on a question: 52.8k (paper, table 5) for its 20.5 decisions."""
+TYPICAL_TURNS = 2  # turns of mode `adaptive`: measured 1.3 to 3
+
+TYPICAL_INPUT: Mapping[Mode, int] = {"adaptive": 2750, "paper": 1300}
+"""Prompt tokens of a decision on a question: measured 2,200 to 8,900 and about 52,000 in all."""
+
+TYPICAL_OUTPUT = 130
+"""Tokens of its reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,7 @@ class Estimate:
 
     `missing` counts the `chunks` without facts. Calls and input tokens of `reading` are exact.
     `question_at_most` uses all calls and the whole window. `refused` are reasons of sources.
+    `assumed`: no model is configured, so `model` is what a key would bring; nothing is sent now.
     """
 
     model: str
@@ -85,6 +92,7 @@ class Estimate:
     question: Spending
     question_at_most: Spending
     refused: tuple[str, ...] = ()
+    assumed: bool = False
 
     @property
     def dollars(self) -> float | None:
@@ -127,7 +135,9 @@ async def estimate(
         missing=missing,
         reading=reading,
         embedding=_embedding(reading, settings, prices),
-        question=_question(True, min(TYPICAL_INPUT, window), TYPICAL_OUTPUT, settings, prices),
+        question=_question(
+            True, min(TYPICAL_INPUT[settings.mode], window), TYPICAL_OUTPUT, settings, prices
+        ),
         question_at_most=_question(False, window, None, settings, prices),
         refused=tuple(refused),
     )

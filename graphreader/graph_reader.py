@@ -319,6 +319,7 @@ class GraphReader:
     ) -> Estimate:
         """Estimate the cost of ingesting these sources, and of a question; nothing is sent.
 
+        Without a configured model or key it is that of the default model.
         Chunks that the corpus has do not count; without `known` no graph is opened, and all
         count.
         """
@@ -326,8 +327,9 @@ class GraphReader:
             sources_of, things, include, exclude, id=id, follow_links=follow_links
         )
         status = DocumentStatus(await self._resources.connection(), self._corpus) if known else None
-        measurer, settings = self._resources.measurer(), self._resources.settings
-        return await estimate(sources, self._corpus, measurer, settings, status)
+        measurer, settings = self._resources.measurer_with_model()
+        estimated = await estimate(sources, self._corpus, measurer, settings, status)
+        return replace(estimated, assumed=settings != self._resources.settings)
 
     async def adelete(self, document: str | None = None, *, everything: bool = False) -> int:
         """Delete the document of that id, path or title, or all; returns how many are deleted."""

@@ -4,32 +4,35 @@ import asyncio
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
-from typing import get_args
+from typing import Any, get_args
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from graphreader import tokens
+from graphreader.agent.adaptive.tasks import Notebook, TurnTask
 from graphreader.agent.checkpoints import Saver
 from graphreader.agent.dependencies import AgentDependencies, Limits, QueryVectors
 from graphreader.agent.graph import NodeSet
 from graphreader.agent.run_store import RunStore
-from graphreader.agent.tasks import NOTEBOOK_TOKENS, PLAN_TOKENS, ChunkTask
+from graphreader.agent.tasks import NOTEBOOK_TOKENS, PLAN_TOKENS, ChunkTask, PlanTask
 from graphreader.errors import (
     EmbeddingMismatchError,
     RunsError,
     SettingsError,
     UnknownRunError,
     UsageError,
+    WindowError,
 )
+from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.ingestion.pipeline import Pipeline
 from graphreader.ingestion.report import Progress as IngestProgress
 from graphreader.llm.prompts import Prompts
-from graphreader.llm.protocols import Decider, Embedder
+from graphreader.llm.protocols import Budget, Decider, Embedder, Task
 from graphreader.llm.structured_output import ReplyForm
 from graphreader.llm.window import BuildingMeasurer, Measurer, render_prompt
 from graphreader.models import ModelRegistry
-from graphreader.settings import OFFLINE, Mode, Settings
+from graphreader.settings import DEFAULT_MODEL, OFFLINE, Mode, Settings
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog, CorpusRecord
 from graphreader.store.connection import Connection, open_connection
@@ -120,6 +123,7 @@ class Resources:
     async def pipeline(self, corpus: str, progress: IngestProgress) -> tuple[Pipeline, list[str]]:
         """What reads texts into a corpus, and notes for the user. Raises EmbeddingMismatchError."""
         decider = self.models.builder(self.settings.window)
+        check_budget(self.models.budget(), decider, ExtractionTask("", ""))
         await self.prepare_schema()
         connection, notes = await self.connection(), list[str]()
         record = await Catalog(connection).find_corpus(corpus)
@@ -158,9 +162,14 @@ class Resources:
                 f"reindex --corpus {shlex.quote(corpus)}` to embed it with the configured ones."
             ) from error
 
-    def measurer(self) -> Measurer:
-        """Tells the size of prompts; no model is opened for it."""
-        return self._own_decider or BuildingMeasurer.of(self.settings)
+    def measurer_with_model(self) -> tuple[Measurer, Settings]:
+        """What measures prompts, and the settings, with the default model if none is configured."""
+        if self._own_decider:
+            return self._own_decider, self.settings
+        settings = self.settings
+        if settings.model is None and settings.chosen_model == OFFLINE:
+            settings = settings.model_copy(update={"model": DEFAULT_MODEL})
+        return BuildingMeasurer.of(settings), settings
 
     @property
     def run_store(self) -> RunStore | None:
@@ -203,9 +212,14 @@ class Resources:
     ) -> tuple[AgentDependencies, list[str]]:
         """The agent's dependencies, and notes for the user.
 
-        Raises UnknownCorpusError, EmbeddingMismatchError, and UsageError (empty, or does
-        not fit).
+        Raises UnknownCorpusError, EmbeddingMismatchError, UsageError (empty, or does not fit), and
+        BudgetError where the first call would exceed the budget.
         """
+        first: Task[Any] = PlanTask(question)
+        if (mode or self.settings.mode) == "adaptive":
+            first = TurnTask(question, Notebook(), (), (), 0)
+        decider = self.models.asker(self.settings.window)
+        check_budget(self.models.budget_of_steps(), decider, first)
         catalog = Catalog(await self.connection())
         record = await catalog.corpus(corpus)
         deps = await self.agent(corpus, QueryVectors(self.embedder_of(corpus, record)), mode)
@@ -246,6 +260,13 @@ class Resources:
             for one in opened:
                 if one:
                     stack.push_async_callback(one.aclose)
+
+
+def check_budget(budget: Budget, decider: Decider, task: Task[Any]) -> None:
+    """Raise BudgetError if its tokens do not suffice for this task, the smallest first one."""
+    with suppress(WindowError):  # another check says it
+        if budget.max_tokens is not None and (size := decider.measure(task)):
+            budget.check(size + task.reply_tokens, task.phase)
 
 
 def empty_corpus_message(corpus: str) -> str:

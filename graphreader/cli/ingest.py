@@ -240,6 +240,7 @@ def _estimate_rows(result: "Estimate") -> list[tuple[str, str]]:
         *([("embedding", f"about {embedded} tokens")] if result.embedding.input_tokens else []),
         ("price", price),
         ("model", f"{result.model}, embeddings {result.embeddings}"),
+        *([("", "without a key, as now, no model is used, and it costs nothing")] * result.assumed),
         ("a question", f"about {_spending_text(result.question)}"),
         ("", f"at most {_spending_text(result.question_at_most)}"),
     ]

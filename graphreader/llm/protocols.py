@@ -34,13 +34,17 @@ class Budget:
 
     def take(self, tokens: int, phase: Phase) -> None:
         """Reserve one call and so many tokens. Raises BudgetError where they are not left."""
+        self.check(tokens, phase)
+        self._calls += 1
+        self._tokens += tokens
+
+    def check(self, tokens: int, phase: Phase) -> None:
+        """Raise BudgetError unless one call and so many tokens are left."""
         reserved = self._reserved(phase)
         if self.max_calls is not None and self._calls + 1 + (reserved > 0) > self.max_calls:
             raise self._error("max_calls", self.max_calls, 1, int(reserved > 0))
         if self.max_tokens is not None and tokens > self.left(phase):
             raise self._error("max_tokens", self.max_tokens, tokens, reserved)
-        self._calls += 1
-        self._tokens += tokens
 
     def settle(self, taken: int, spent: Usage) -> None:
         """Replace a reservation of one call and `taken` tokens by the real cost."""

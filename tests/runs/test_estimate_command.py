@@ -102,9 +102,11 @@ def test_estimate_is_right(
     assert spent[1]["dollars"] == pytest.approx(dollars)
 
 
-# A person sees a line for each number that counts; a price that is not known is not invented;
-# without a model there is nothing to pay.
+# A person sees a line for each number that counts; a price that is not known is not invented.
+# Without a key the default model is counted, which is said; offline there is nothing to pay.
 def test_for_a_person(terminal: Terminal, server: OpenAIServer) -> None:
+    keyless = terminal.run("estimate", "texts")
+    terminal.set(GRAPHREADER_MODEL="offline")
     offline = terminal.run("estimate", "texts")
     with_model(terminal, server)
     priced = terminal.run("estimate", "texts")
@@ -112,15 +114,40 @@ def test_for_a_person(terminal: Terminal, server: OpenAIServer) -> None:
     unknown = terminal.run("estimate", "texts").out
     found = terminal.run("estimate", "texts", "--json").json
 
+    counted = " ".join(keyless.out.split())
+    assert re.search(r"tokens in [\d,]{5,} .* price about \$0\.\d+ model openai:gpt-5", counted)
+    assert "without a key, as now, no model is used, and it costs nothing" in counted
+    assert "as now" not in priced.out
     assert "offline, no language model: nothing is sent, it costs nothing" in offline.out
     assert "tokens" not in offline.out
     assert (priced.code, priced.err) == (0, "")
     said = " ".join(priced.out.split())
     assert re.search(r"tokens in [\d,]+ tokens out about [\d,]+ price about \$0\.\d{4} ", said)
-    assert re.search(r"a question about \$0\.\d{4} \(3 calls, 7,700 tokens\) at most \$", said)
+    assert re.search(r"a question about \$0\.\d{4} \(2 calls, 5,800 tokens\) at most \$", said)
     assert "not known: set it in a file (GRAPHREADER_PRICES)" in unknown
     assert "$" not in unknown
     assert found["dollars"] is found["reading"]["dollars"] is found["question"]["dollars"] is None
+
+
+# A limit of tokens that cannot serve one call is refused in one line, before anything is sent.
+@pytest.mark.usefixtures("cleaned")
+def test_too_few_tokens(
+    terminal: Terminal, server: OpenAIServer, neo4j: Settings, corpus: str
+) -> None:
+    with_model(terminal, server)
+    terminal.set(**environment_of(neo4j), GRAPHREADER_EMBEDDINGS="openai:fake-embeddings")
+    few = ("--corpus", corpus, "--max-tokens", "1000")
+    refused = [terminal.run("ingest", "texts", *few)]
+    before = len(server.chats), len(server.embeddings)
+    terminal.run("ingest", "texts", "--corpus", corpus)
+    after = len(server.chats), len(server.embeddings)
+    refused += [terminal.run("ask", "Who?", *few, "--mode", mode) for mode in ("adaptive", "paper")]
+
+    assert max(before) <= 1  # the length of the vectors of unknown embeddings is asked for
+    assert (len(server.chats), len(server.embeddings)) == after
+    for one in refused:
+        assert (one.code, one.out, one.err.count("\n")) == (1, "", 1)
+        assert "max_tokens is 1,000, but the first request may need" in one.err
 
 
 # Files that cannot be read are named on stderr, and the others are counted. A file of prices that
