@@ -164,7 +164,7 @@ class Connection:
                 auth=(address.username, address.password),
                 connection_timeout=FIRST_ANSWER_SECONDS / 2,
                 connection_acquisition_timeout=FIRST_ANSWER_SECONDS * 1.5,
-                max_transaction_retry_time=0,  # see `_repeated`
+                max_transaction_retry_time=0,  # see `_Retries`
                 notifications_min_severity="OFF",
                 telemetry_disabled=True,
             )
@@ -192,17 +192,16 @@ class Connection:
 
     async def read(self, name: str, /, access: str = READ_ACCESS, **values: Any) -> list[Row]:
         """Run a reading statement in one message, for OUTAGE_SECONDS again if it may pass."""
-
-        async def work() -> list[Row]:
-            try:
-                async with self._session(access) as session:
-                    return await self._rows(session, name, values)
-            except ClientError as error:
-                if _code(error) == _INDEX_EXISTS:
-                    return []
-                raise
-
-        return await self._repeated(work)
+        retries = _Retries()
+        async with self._watched():
+            while True:
+                try:
+                    async with self._session(access) as session:
+                        return await self._rows(session, name, values)
+                except (DriverError, Neo4jError) as error:
+                    if _code(error) == _INDEX_EXISTS:
+                        return []
+                    await retries.pause(error)
 
     async def run(self, name: str, /, **values: Any) -> list[Row]:
         """Run a repeatable statement outside of a transaction: schema, and work in batches."""
@@ -223,12 +222,15 @@ class Connection:
                 await run("write/lock_corpus", corpus=lock)
             return await work(run)
 
-        async def attempt() -> T:
-            async with self._session(WRITE_ACCESS) as session:
-                result: T = await session.execute_write(in_transaction)
-            return result
-
-        return await self._repeated(attempt)
+        retries = _Retries()
+        async with self._watched():
+            while True:
+                try:
+                    async with self._session(WRITE_ACCESS) as session:
+                        result: T = await session.execute_write(in_transaction)
+                        return result
+                except (DriverError, Neo4jError) as error:
+                    await retries.pause(error)
 
     def vector(self, values: Sequence[float]) -> Any:
         """Return a vector in the form that this server takes fastest, in single precision."""
@@ -241,28 +243,6 @@ class Connection:
         rows = [dict(record) async for record in result]  # data() would copy every value
         logger.debug("%s: %d rows in %.1f ms", name, len(rows), 1e3 * (time.monotonic() - began))
         return rows
-
-    async def _repeated(self, work: Callable[[], Awaitable[T]]) -> T:
-        """The result of work that is done again, for OUTAGE_SECONDS, after a failure that may pass.
-
-        From its second failure on, a server that does not answer is announced.
-        """
-        deadline = None
-        async with self._watched():
-            for pause in chain(_PAUSES, repeat(_LONGEST_PAUSE)):
-                try:
-                    return await work()
-                except (DriverError, Neo4jError) as error:
-                    deadline = deadline or time.monotonic() + OUTAGE_SECONDS
-                    left = deadline - time.monotonic()
-                    internal = _code(error) == _INTERNAL_ERROR and pause in _PAUSES
-                    if not (error.is_retryable() or internal) or pause > left:
-                        raise
-                    if isinstance(error, _NO_ANSWER) and pause != _PAUSES[0]:
-                        announce(_waiting(left, pause))
-                    logger.debug("Again in %.1f s after %s", pause, _code(error))
-                await asyncio.sleep(random.uniform(pause / 2, pause))  # writers may collide
-        raise AssertionError("pauses never end")
 
     def _session(self, access: str) -> AsyncSession:
         return self._driver.session(
@@ -309,6 +289,30 @@ def _store_error(address: Address, error: Exception) -> StoreError:
             )
         case _:
             return StoreError(f"Neo4j failed: {getattr(error, 'message', None) or error}")
+
+
+class _Retries:
+    """The pauses between attempts of one work, for OUTAGE_SECONDS from its first failure on."""
+
+    def __init__(self) -> None:
+        self._pauses = chain(_PAUSES, repeat(_LONGEST_PAUSE))
+        self._deadline: float | None = None
+
+    async def pause(self, error: Exception) -> None:
+        """Wait for the next attempt. Raises the error if it does not pass, or not in time.
+
+        From the second failure on, a server that does not answer is announced.
+        """
+        pause, now = next(self._pauses), time.monotonic()
+        self._deadline = self._deadline or now + OUTAGE_SECONDS
+        internal = _code(error) == _INTERNAL_ERROR and pause in _PAUSES
+        passes = internal or (isinstance(error, DriverError | Neo4jError) and error.is_retryable())
+        if not passes or now + pause > self._deadline:
+            raise error
+        if isinstance(error, _NO_ANSWER) and pause != _PAUSES[0]:
+            announce(_waiting(self._deadline - now, pause))
+        logger.debug("Again in %.1f s after %s", pause, _code(error))
+        await asyncio.sleep(random.uniform(pause / 2, pause))  # writers may collide
 
 
 def _waiting(left: float, pause: float) -> Waiting:
