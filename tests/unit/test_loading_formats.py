@@ -3,6 +3,8 @@
 import io
 import os
 import re
+import signal
+import subprocess
 import time
 import zipfile
 from collections.abc import Sequence
@@ -457,6 +459,76 @@ def test_parser_process_ended() -> None:
         assert parser.parse(".html", b"<p>Joan.", "a.html") == first
     finally:
         parser.close()
+
+
+# A process has no alarm left after a file, so that it waits for the next one without end.
+@pytest.mark.skipif(not hasattr(signal, "alarm"), reason="Windows has no alarms")
+def test_parser_process_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = (
+        "import signal; from graphreader.ingestion.loading import formats, parser_process\n"
+        "alarm = signal.alarm; signal.alarm = lambda seconds: alarm(min(seconds, 2))\n"
+        "parser_process.serve(formats.READERS)"
+    )
+    monkeypatch.setattr(parser_process, "_PROGRAM", program)
+    parser = parser_process.ParserProcess()
+    try:
+        parser.parse(".txt", b"Joan.", "a.txt")
+        assert parser._process
+        with pytest.raises(subprocess.TimeoutExpired):
+            parser._process.wait(3)
+    finally:
+        parser.close()
+
+
+def objects(*bodies: str) -> bytes:
+    """A PDF of these objects, the first of which is its root."""
+    data, starts = b"%PDF-1.4\n", list[int]()
+    for number, body in enumerate(bodies, 1):
+        starts.append(len(data))
+        data += f"{number} 0 obj\n{body}\nendobj\n".encode()
+    table = "".join(f"{start:010d} 00000 n \n" for start in starts)
+    return (
+        data
+        + (
+            f"xref\n0 {len(bodies) + 1}\n0000000000 65535 f \n{table}trailer\n"
+            f"<</Size {len(bodies) + 1}/Root 1 0 R>>\nstartxref\n{len(data)}\n%%EOF"
+        ).encode()
+    )
+
+
+ROOT = "<</Type/Catalog/Pages 2 0 R>>"
+ENTITY = '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/hostname">]>'
+
+
+# Structures that contain themselves, are nested without end, or lie about their size are refused
+# within seconds, and an entity never stands for a file of the machine.
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.pdf", objects(ROOT, "<</Type/Pages/Count 1/Kids[2 0 R]>>")),
+        ("a.pdf", objects(ROOT, "<</Type/Pages/Count 2000000000/Kids[]>>")),
+        ("a.pdf", objects("1 0 R")),
+        ("a.pdf", objects(ROOT, "[" * 50_000 + "]" * 50_000)),
+        ("a.docx", docx("<w:tbl><w:tr><w:tc>" * 2_000 + "</w:tc></w:tr></w:tbl>" * 2_000)),
+        (
+            "a.docx",
+            docx(
+                "",
+                **{
+                    "word/document.xml": f'{ENTITY}<w:document xmlns:w="{WORD}"><w:body>'
+                    f"{paragraph('&x;')}</w:body></w:document>"
+                },
+            ),
+        ),
+    ],
+    ids=["own-page", "many-pages", "own-root", "deep-pdf", "deep-docx", "entity"],
+)
+def test_malicious_structures(tmp_path: Path, name: str, data: bytes) -> None:
+    start = time.monotonic()
+    (reason,) = reasons(write(tmp_path / name, data))
+
+    assert time.monotonic() - start < 20
+    assert re.search("damaged|no text", reason)
 
 
 # A title, which Neo4j indexes, is cut and has no escapes; a source as long is refused.

@@ -225,6 +225,25 @@ def test_lazy(tmp_path: Path) -> None:
     assert len(list(loading)) == 2
 
 
+# A file that is replaced by a link out of its folder after the walk is not read, one that is gone
+# is refused too, and the others are read.
+def test_folder_that_changes(tmp_path: Path) -> None:
+    secret = write(tmp_path / "secret.txt", b"A key.")
+    (tmp_path / "folder").mkdir()
+    paths = [write(tmp_path / "folder" / f"{name}.txt", b"Joan.") for name in "abc"]
+    sources = sources_of([tmp_path / "folder"])
+    paths[0].unlink()
+    paths[0].symlink_to(secret)
+    paths[1].unlink()
+    first, second, third = [next(source.documents("c")) for source in sources]
+
+    assert isinstance(first, Refused)
+    assert "leads to another file" in first.reason
+    assert isinstance(second, Refused)
+    assert "does not exist" in second.reason
+    assert isinstance(third, Document)
+
+
 EMPTY = "A path is empty: name a file or a folder, or leave it out."
 
 

@@ -100,6 +100,8 @@ def serve(readers: Mapping[str, Callable[[bytes, str], Content]]) -> None:
             return
         except Exception as error:  # of any library
             reply = refusal_reason(error, shown)
+        if hasattr(signal, "alarm"):
+            signal.alarm(0)  # it waits for the next file as long as a model reads this one
         _send(replies, reply)
 
 

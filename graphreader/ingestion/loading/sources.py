@@ -117,7 +117,7 @@ def sources_of(
             for one in files:
                 # A NUL, which no path can have, is refused by reading it.
                 real = str(one) if "\0" in str(one) else os.path.realpath(one)
-                sources.setdefault(real, _file(one))
+                sources.setdefault(real, _file(one, real))
             for one in links:
                 sources.setdefault(str(one), _link(one))
     return list(sources.values())
@@ -127,8 +127,15 @@ def _path(thing: Thing) -> str:
     return "" if isinstance(thing, LangChainDocument) else os.fspath(thing)
 
 
-def _file(path: Path) -> Source:
+def _file(path: Path, real: str) -> Source:
+    """A file whose path, with links resolved, was `real` when its folder was walked."""
+
     def read(corpus: str) -> Iterable[Document | Refused]:
+        if "\0" not in real and os.path.realpath(path) != real:
+            raise DocumentError(
+                f"{clean(str(path))} now leads to another file than when the reading began: read "
+                "it in again."
+            )
         if path.suffix.lower() == JSON_LINES:
             return read_json_lines(path, corpus)
         return [load(path, corpus)]
