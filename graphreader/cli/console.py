@@ -32,7 +32,7 @@ _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]
 _RATE_WINDOW = 300.0  # seconds over which a rate is measured; one item may take a minute
 _LOG_SECONDS, _LOG_SHARE = 10.0, 0.05  # at least so long, and so much of all, between log lines
 _LISTED_FAILURES = 5
-_WAIT_SECONDS = 5.0  # at least so long between two lines about one service that is waited for
+_WAIT_SECONDS = 3.0  # by which a wait for a service must end later to get a line after another
 _ATTEMPT_SECONDS = 3.0  # that a live display shows a wait beyond its end
 
 
@@ -82,15 +82,15 @@ class WaitDisplay:
     def __init__(self, *, live: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._live, self._clock = live, clock
         self._text, self._until = "", 0.0
-        self._printed: dict[str, float] = {}  # service: when it had a line
+        self._printed: dict[str, float] = {}  # service: when the wait of its last line ends
 
     def __call__(self, waiting: Waiting) -> None:
         """Show what is waited for now."""
-        now, before = self._clock(), self._printed.get(waiting.service, -math.inf)
+        end, before = self._clock() + waiting.seconds, self._printed.get(waiting.service, -math.inf)
         if self._live:
-            self._text, self._until = waiting.text, now + waiting.seconds + _ATTEMPT_SECONDS
-        elif now - before >= _WAIT_SECONDS:
-            self._printed[waiting.service] = now
+            self._text, self._until = waiting.text, end + _ATTEMPT_SECONDS
+        elif end > before + _WAIT_SECONDS:
+            self._printed[waiting.service] = end
             print_progress(waiting.text)
 
     @property

@@ -192,7 +192,7 @@ def test_a_long_log(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 # What an ingest waits for stands in a line: below the bars until the next attempt, in a log at
-# once, but for each service at most every five seconds.
+# once, but not again for a wait that ends within three seconds of the last line's.
 def test_what_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     texts = [f"fake:model: 500, try {number} of 6 in 2 s" for number in (2, 3, 4)]
@@ -201,6 +201,7 @@ def test_what_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
             progress(Waiting("fake:model", text, 2.0))
             progress(Waiting("Neo4j", "Neo4j does not answer", 2.0))
             clock.go_on(3)
+        progress(Waiting("fake:model", "fake:model: 500, try 5 of 6 in 8 s", 8.0))
     live = WaitDisplay(live=True, clock=clock.now)
     live(Waiting("fake:model", texts[0], 2.0))
     shown = [[line.plain for line in live.lines]]
@@ -208,7 +209,11 @@ def test_what_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
     shown.append([line.plain for line in live.lines])
 
     lines = capsys.readouterr().err.splitlines()
-    assert lines == [*[texts[0], "Neo4j does not answer"], *[texts[2], "Neo4j does not answer"]]
+    assert lines == [
+        *[texts[0], "Neo4j does not answer"],
+        *[texts[2], "Neo4j does not answer"],
+        "fake:model: 500, try 5 of 6 in 8 s",
+    ]
     assert shown == [[texts[0]], []]
 
 
