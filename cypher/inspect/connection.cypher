@@ -1,4 +1,4 @@
-// How two key elements are connected: the shortest paths over shared facts
+// How two key elements are connected: the shortest paths over shared facts (at most ten, as many may be as short)
 // :param corpus => 'demo'
 // :param name => 'Napoleon Bonaparte'
 // :param other => 'Saint Margaret'

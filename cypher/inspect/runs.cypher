@@ -1,4 +1,4 @@
-// The latest kept runs: question, answer, and how much of the graph they visited
+// The latest 25 kept runs: question, answer, and how much of the graph they visited
 // :param corpus => 'demo'
 MATCH (r:Run {corpus: $corpus})
 WITH r ORDER BY r.asked DESC, r.id LIMIT 25

@@ -1,5 +1,5 @@
 // What no run has reached: facts in chunks that no run has read, of key elements that no run has
-// visited
+// visited (the first 100)
 // :param corpus => 'demo'
 MATCH (d:Document {corpus: $corpus})-[:HAS_CHUNK]->(c:Chunk)-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
 WHERE NOT EXISTS { (c)<-[:STEP|CITED]-(:Run) }

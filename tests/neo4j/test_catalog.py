@@ -239,6 +239,41 @@ def test_queries_say_what_they_need() -> None:
     assert sorted(re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE)) == NAMES
 
 
+# The one file for the Browser holds the queries as they are: `python -m scripts.favorites` makes it.
+def test_one_file_has_all_queries() -> None:
+    assert favorites.ARCHIVE.read_bytes() == favorites.archive()
+    with ZipFile(favorites.ARCHIVE) as archive:
+        assert [Path(name).stem for name in archive.namelist()] == NAMES
+
+
+# A run is drawn a path at a time or as a whole, each chunk with its document, each citation with the
+# path that read it.
+async def test_a_run_is_drawn_by_paths(connection: Connection, example: GraphReader) -> None:
+    drawn = {}
+    for path in (0, 1, 2):
+        values = {**parameters("run"), "corpus": CORPUS, "path": path}
+        drawn[path] = await connection.read("inspect/run", **values)
+    everything, first, second = drawn.values()
+
+    assert 0 < len(first) < len(everything) > len(second) > 0
+    assert {row["drawn"].split(" ", 1)[0] for row in everything} == {"all"}
+    assert first[0]["drawn"] == "1 of " + everything[0]["drawn"].removeprefix("all ")
+    assert all((row["d"] is None) == ("index" not in row["here"]) for row in everything)
+
+
+# The surroundings tell how many facts are left out.
+@pytest.mark.parametrize(("limit", "begin"), [(1, "1 of "), (500, "all ")])
+async def test_what_is_left_out(
+    connection: Connection, example: GraphReader, limit: int, begin: str
+) -> None:
+    values = {**parameters("surroundings"), "corpus": CORPUS, "limit": limit}
+    found = await connection.read("inspect/surroundings", **values)
+    facts = {row["f"]["id"] for row in found}
+
+    assert {row["drawn"].startswith(begin) for row in found} == {True}
+    assert len(facts) == 1 if limit == 1 else found[0]["drawn"] == f"all {len(facts)} facts"
+
+
 # The chain has every chunk once, each but the last with its successor; a graph at rest has nothing
 # missing.
 async def test_the_chain(connection: Connection, example: GraphReader) -> None:

@@ -139,12 +139,12 @@ class Editing(RuleBasedStateMachine):
 
     @invariant()
     def sound(self) -> None:
-        """The graph holds what the files hold now; only forms of one place are merged."""
+        """The graph holds what the files hold now; only names of one place are merged."""
         texts = {title: self.path(title).read_text("utf-8") for title in self.paragraphs}
         soundness.check(self.neo4j, self.corpus, texts, facts_of, self.failed)
         merged = digest.rows(self.neo4j, MERGED, corpus=self.corpus)
 
-        assert {one["key"] for one in merged} <= {"canada", "canadian"}
+        assert {one["key"] for one in merged} <= {"united kingdom", "uk"}
 
     def teardown(self) -> None:
         """Nothing is left behind."""
