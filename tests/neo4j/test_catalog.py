@@ -198,7 +198,10 @@ async def example(
         chunk_tokens=200,
     )
     reader = GraphReader(CORPUS, settings=settings)
-    await reader.aingest(part_of_joan(tmp_path_factory.mktemp("texts")))
+    text = part_of_joan(tmp_path_factory.mktemp("texts"))
+    with text.open("a", encoding="utf-8") as file:
+        file.write("\n\nThe UK won a war. The United Kingdom lost a war.\n")  # a merge
+    await reader.aingest(text)
     await reader.aask("Which pope canonized Joan of Arc?", mode="paper", keep_run=True)
     yield reader
     await reader.adelete(everything=True)
@@ -239,15 +242,7 @@ def test_queries_say_what_they_need() -> None:
     assert sorted(re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE)) == NAMES
 
 
-# The one file for the Browser holds the queries as they are: `python -m scripts.favorites` makes it.
-def test_one_file_has_all_queries() -> None:
-    assert favorites.ARCHIVE.read_bytes() == favorites.archive()
-    with ZipFile(favorites.ARCHIVE) as archive:
-        assert [Path(name).stem for name in archive.namelist()] == NAMES
-
-
-# A run is drawn a path at a time or as a whole, each chunk with its document, each citation with the
-# path that read it.
+# A run is drawn a path at a time or as a whole, and each chunk with its document.
 async def test_a_run_is_drawn_by_paths(connection: Connection, example: GraphReader) -> None:
     drawn = {}
     for path in (0, 1, 2):
