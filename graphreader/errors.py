@@ -44,7 +44,7 @@ class UnknownRunError(UsageError):
 
 
 class EmbeddingMismatchError(UsageError):
-    """The corpus, or the vector index, was made with another embedding."""
+    """The vectors of a corpus were made with embeddings that are not those at hand."""
 
 
 class StoreError(GraphReaderError):

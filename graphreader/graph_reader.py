@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from copy import copy
 from dataclasses import replace
 from itertools import repeat
@@ -23,7 +23,7 @@ from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.run_store import RunSummary
 from graphreader.agent.state import AgentInput, AgentOutput
 from graphreader.documents import check_corpus_name, without_surrogates
-from graphreader.errors import UnknownKeyElementError, UsageError
+from graphreader.errors import EmbeddingMismatchError, UnknownKeyElementError, UsageError
 from graphreader.estimate import Estimate, estimate
 from graphreader.html_report.page import write_report
 from graphreader.ingestion.embedding import reindex
@@ -338,6 +338,7 @@ class GraphReader:
         catalog = await self._resources.catalog(self._corpus)
         deleter = Deleter(await self._resources.connection(), self._corpus)
         if document is not None:
+            await self._resources.prepare_schema()
             await deleter.delete([await catalog.find(self._corpus, document)])
             await (await self._resources.normalizer(self._corpus)).run()
             return 1
@@ -393,7 +394,9 @@ class GraphReader:
         limit = max(0, min(limit, MAX_LIMIT))
         explorer = await self._resources.explorer(self._corpus)
         record = await Catalog(explorer.connection).corpus(self._corpus)
-        vectors = QueryVectors(self._resources.embedder_of(self._corpus, record))
+        vectors = None
+        with suppress(EmbeddingMismatchError):  # then words alone
+            vectors = QueryVectors(self._resources.embedder_of(self._corpus, record))
         rankings, _ = await search_nodes(explorer, vectors, [text], max(limit, SEARCH_WIDTH))
         ranked = fuse_rankings(rankings, lambda node: node.id)
         return await explorer.elements([node.id for node in ranked[:limit]])

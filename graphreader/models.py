@@ -231,7 +231,7 @@ class ModelRegistry:
         self._decider = decider
         self._embedder = embedder
         self._opened: dict[tuple[Purpose, int], Decider] = {}
-        self._embedders: dict[str | None, Embedder] = {}
+        self._embedders: dict[tuple[str | None, int | None], Embedder] = {}
 
     def asker(self, window: int) -> Decider:
         """The decider that explores, reads and answers within that window."""
@@ -253,9 +253,10 @@ class ModelRegistry:
         """The embedder of the settings, or the one that made vectors. Raises SettingsError."""
         if self._embedder and name in (None, self._embedder.name):
             return self._embedder
-        if name not in self._embedders:
-            self._embedders[name] = open_embedder(self.settings, name, dimension)
-        return self._embedders[name]
+        key = name, dimension
+        if key not in self._embedders:
+            self._embedders[key] = open_embedder(self.settings, name, dimension)
+        return self._embedders[key]
 
     def budget(self) -> Budget:
         """The budget of one question."""

@@ -32,6 +32,7 @@ from graphreader.llm.protocols import Budget, Decider, Embedder, Task
 from graphreader.llm.structured_output import ReplyForm
 from graphreader.llm.window import BuildingMeasurer, Measurer, render_prompt
 from graphreader.models import ModelRegistry
+from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.settings import DEFAULT_MODEL, OFFLINE, Mode, Settings
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog, CorpusRecord
@@ -149,18 +150,29 @@ class Resources:
     def embedder_of(self, corpus: str, record: CorpusRecord | None) -> Embedder:
         """The embedder that made the vectors of a corpus, or that of the settings for a new one.
 
-        Raises EmbeddingMismatchError where it cannot be opened.
+        Raises EmbeddingMismatchError where it cannot be opened, or shall not be, since
+        GRAPHREADER_EMBEDDINGS is "offline": then no text may leave the machine.
         """
         if record is None:
             return self.models.embedder()
-        try:
-            return self.models.embedder(record.embedding, record.dimension)
-        except SettingsError as error:
-            raise EmbeddingMismatchError(
-                f"The corpus {corpus!r} was read with the embeddings {record.embedding!r}, which "
-                f"cannot be used now ({str(error).rstrip('.')}): mend that, or run `graphreader "
-                f"reindex --corpus {shlex.quote(corpus)}` to embed it with the configured ones."
-            ) from error
+        name, reason = record.embedding, ""
+        is_remote = ":" in name and name != self.models.embedder_name
+        if is_remote and self.settings.embeddings == OFFLINE:
+            reason = "GRAPHREADER_EMBEDDINGS is offline: nothing is sent to another service"
+        else:
+            try:
+                embedder = self.models.embedder(name, record.dimension)
+                if embedder.dimension == record.dimension:
+                    return embedder
+                reason = f"its vectors have {record.dimension} numbers, not {embedder.dimension}"
+            except SettingsError as error:
+                is_own = ":" not in name
+                reason = "pass it to GraphReader" if is_own else str(error).partition(":")[0]
+        raise EmbeddingMismatchError(
+            f"The corpus {corpus!r} was read with the embeddings {name!r}, which cannot be used "
+            f"now ({reason}): mend that, or run `graphreader reindex --corpus "
+            f"{shlex.quote(corpus)}` to embed it with the configured ones."
+        )
 
     def measurer_with_model(self) -> tuple[Measurer, Settings]:
         """What measures prompts, and the settings, with the default model if none is configured."""
@@ -292,9 +304,11 @@ def other_embedding_note(corpus: str, before: str, now: str) -> list[str]:
     """A note if a corpus keeps other embeddings than those of the settings."""
     if before == now:
         return []
+    is_configurable = ":" in now or now == OfflineEmbedder.name
+    command = f"`graphreader reindex --corpus {shlex.quote(corpus)}`."
     return [
-        f"This corpus keeps the embeddings {before!r} that it was read with: run `graphreader "
-        f"reindex --corpus {shlex.quote(corpus)}` for {now!r}."
+        f"This corpus keeps the embeddings {before!r} that it was read with: for {now!r} run "
+        + (command if is_configurable else "`reader.reindex()`.")
     ]
 
 

@@ -1,9 +1,11 @@
 // The key elements of a corpus nearest to each of some vectors, filtered inside the index. A merged
-// one is replaced by its target.
+// one is replaced by its target. A corpus without vectors is not searched: Neo4j 2026.08.1 fails
+// there on an index of an older version of GraphReader if vectors of other corpora were deleted.
 CYPHER 25
 UNWIND range(0, size($vectors) - 1) AS place
 CALL (place) {
   WITH $vectors[place] AS vector
+  WHERE EXISTS { MATCH (k:KeyElement {corpus: $corpus}) WHERE k.embedding IS NOT NULL }
   MATCH (k:KeyElement)
   SEARCH k IN (
     VECTOR INDEX graphreader_key_element_embeddings FOR vector WHERE k.corpus = $corpus LIMIT $wide

@@ -117,21 +117,21 @@ async def _check_database(settings: "Settings") -> str:
 
 
 async def _check_corpora(settings: "Settings") -> str:
-    """Raise EmbeddingMismatchError for all corpora that cannot be searched with these settings."""
+    """Name the corpora of which the embeddings cannot be used with these settings."""
     async with open_database(settings) as connection:
         from graphreader.resources import Resources
         from graphreader.store.catalog import Catalog
 
         catalog, resources, refused = Catalog(connection), Resources(settings), list[str]()
-        for one in await catalog.corpora():
-            try:
-                resources.embedder_of(one.corpus, await catalog.corpus(one.corpus))
-            except EmbeddingMismatchError as error:
-                refused.append(str(error))
-        await resources.aclose()
-        if refused:
-            raise EmbeddingMismatchError(" ".join(refused))
-        return "all can be searched with these settings"
+        try:
+            for one in await catalog.corpora():
+                try:
+                    resources.embedder_of(one.corpus, await catalog.corpus(one.corpus))
+                except EmbeddingMismatchError as error:
+                    refused.append(str(error))
+        finally:
+            await resources.aclose()
+        return " ".join(refused) or "the embeddings of all can be opened"
 
 
 async def _check_model(settings: "Settings") -> str:

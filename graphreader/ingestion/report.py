@@ -92,11 +92,16 @@ class NormalizationReport:
         }
 
 
+SHOWN = 3  # reasons in a message
+
+
 class NothingReadError(DocumentError):
     """No source could be read; `report` has the reason of each."""
 
     def __init__(self, report: "IngestReport") -> None:
-        super().__init__(" ".join(one.error or "" for one in report.documents))
+        errors = [one.error or "" for one in report.documents]
+        more = f" And {len(errors) - SHOWN:,} more." if len(errors) > SHOWN else ""
+        super().__init__(" ".join(errors[:SHOWN]) + more)
         self.report = report
 
 

@@ -5,6 +5,8 @@ from graphreader.store.connection import Connection, Row
 
 NUMBER = 2  # number of the schema; a graph with another one is of another version of GraphReader
 
+LONGEST_INDEXING = 3_600  # seconds: indexes of older versions are made anew for all corpora
+
 VECTOR_INDEX = "graphreader_key_element_embeddings"
 
 _STATEMENTS = (
@@ -36,10 +38,10 @@ async def prepare(connection: Connection) -> None:
         await connection.run("schema/drop_embeddings")
         await connection.run("schema/drop_fact_embeddings")
     online = sum(index["state"] == "ONLINE" for index in indexes) - len(unusable)
-    if number is None or online < len(_STATEMENTS):
+    if number is None or unusable or online < len(_STATEMENTS):
         for name in _STATEMENTS:
             await connection.run(f"schema/{name}")
-        await connection.run("schema/await_indexes", seconds=120)
+        await connection.run("schema/await_indexes", seconds=LONGEST_INDEXING)
         await connection.write("schema/set_number", number=NUMBER)
 
 

@@ -5,7 +5,6 @@ Every step is safe to repeat; a document is complete only when all of it is in t
 
 import json
 import logging
-import shlex
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -101,7 +100,8 @@ class GraphWriter:
             "terms": TERMS_VERSION,
         }
         rows = await self.connection.write("write/corpus", **self._record)
-        check_embedding(self.corpus, rows[0]["embedding"], embedding)
+        stored = rows[0]["embedding"], rows[0]["dimension"]
+        check_embedding(self.corpus, stored, (embedding, dimension))
 
     async def begin_documents(self, documents: Sequence[Document], chunk_tokens: int) -> set[str]:
         """Write the documents' own nodes; returns the ids of those that are not being deleted."""
@@ -256,14 +256,12 @@ class GraphWriter:
         return {"corpus": self.corpus, "chunk_tokens": chunk_tokens, "documents": rows}
 
 
-def check_embedding(corpus: str, stored: str, configured: str) -> None:
-    """Raise EmbeddingMismatchError where another embedding made the vectors of a corpus."""
-    if stored != configured:
+def check_embedding(corpus: str, stored: tuple[str, int], new: tuple[str, int]) -> None:
+    """Raise EmbeddingMismatchError where a corpus has vectors of another name or length."""
+    if stored != new:
         raise EmbeddingMismatchError(
-            f"The corpus {corpus!r} was read with the embeddings {stored!r}, now {configured!r} is "
-            f"configured: run `graphreader reindex --corpus {shlex.quote(corpus)}` to embed it "
-            f"anew, set GRAPHREADER_EMBEDDINGS={stored.removesuffix('-1')}, or use another "
-            "--corpus."
+            f"The corpus {corpus!r} has the embeddings {stored[0]!r} of {stored[1]} numbers, these "
+            f"texts {new[0]!r} of {new[1]}: use another --corpus."
         )
 
 

@@ -238,7 +238,7 @@ async def test_other_embeddings_are_refused(connection: Connection, full: GraphW
     lines = parsed(await exported(connection, full.corpus))
     before = graph(connection, full.corpus)
     lines[0]["embedding"] = "another"
-    with pytest.raises(EmbeddingMismatchError, match=r"test-embedding.*another.*reindex"):
+    with pytest.raises(EmbeddingMismatchError, match=r"test-embedding.*another.*--corpus"):
         await imported(connection, full.corpus, unparsed(lines))
 
     assert graph(connection, full.corpus) == before

@@ -128,7 +128,8 @@ class OtherEmbedder:
 
 
 # A corpus keeps the embeddings that it was read with, and a note says so, until it is embedded
-# anew. Then it is refused where they cannot be opened.
+# anew. Then it is refused where they cannot be opened, or give vectors of another length; a search
+# goes by words alone.
 def test_another_embedding(neo4j: Settings, corpus: str, texts: Path) -> None:
     with world.reader(neo4j, corpus, world.scripted(FACTS, {})) as reader:
         reader.ingest(texts)
@@ -145,14 +146,22 @@ def test_another_embedding(neo4j: Settings, corpus: str, texts: Path) -> None:
         reader.ask("Who lives where?")
     with world.reader(neo4j, corpus, decider) as other:
         asked = len(decider.asked)
-        for use in (other.ask, other.search, other.ingest):
+        for use in (other.ask, other.ingest):
             with pytest.raises(EmbeddingMismatchError, match=f"'other'.*reindex --corpus {corpus}"):
                 use(str(texts))
+        found = other.search("lives")
+    embedder.dimension = 128
+    with (
+        GraphReader(corpus, settings=neo4j, decider=decider, embedder=embedder) as longer,
+        pytest.raises(EmbeddingMismatchError, match="256 numbers, not 128"),
+    ):
+        longer.ingest(texts)
 
     assert any("keeps the embeddings 'offline-1'" in note for note in notes)
     assert (kept, changed) == (0, 2)
     assert embedder.calls > changed
     assert len(decider.asked) == asked
+    assert found
 
 
 # Facts get vectors, unless the embedder compares words only. Reindex makes a corpus of an earlier
