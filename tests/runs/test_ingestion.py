@@ -149,7 +149,7 @@ def test_another_embedding(neo4j: Settings, corpus: str, texts: Path) -> None:
         for use in (other.ask, other.ingest):
             with pytest.raises(EmbeddingMismatchError, match=f"'other'.*reindex --corpus {corpus}"):
                 use(str(texts))
-        found = other.search("lives")
+        found = other.search("Person1")
     embedder.dimension = 128
     with (
         GraphReader(corpus, settings=neo4j, decider=decider, embedder=embedder) as longer,
