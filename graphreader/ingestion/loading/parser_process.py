@@ -5,6 +5,7 @@ of a program, and is replaced after a file that it did not survive.
 """
 
 import atexit
+import json
 import os
 import pickle
 import signal
@@ -12,10 +13,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from threading import Lock, Timer
 from time import monotonic
-from typing import Any, BinaryIO
+from typing import Any
 
+from graphreader.documents import Skipped
 from graphreader.errors import DocumentError
 from graphreader.ingestion.loading.content import Content, refusal_reason
 
@@ -52,9 +55,12 @@ class ParserProcess:
         timer = Timer(seconds, process.kill)
         timer.start()
         try:
-            _send(process.stdin, (suffix, data, shown, seconds))
-            reply = pickle.load(process.stdout)  # type: ignore[arg-type]  # it is a pipe
-        except (OSError, EOFError, pickle.UnpicklingError):
+            assert process.stdin
+            assert process.stdout
+            pickle.dump((suffix, data, shown, seconds), process.stdin)
+            process.stdin.flush()
+            reply = json.loads(process.stdout.readline())  # no pickle of what a file may control
+        except (OSError, ValueError):
             timed_out = monotonic() - began >= seconds
             self.close()
             bound = f"{seconds:,.0f} s" if timed_out else f"{MAX_MEMORY / 2**30:,.0f} GiB of memory"
@@ -64,9 +70,16 @@ class ParserProcess:
             ) from None
         finally:
             timer.cancel()
-        if isinstance(reply, Content):
-            return reply
-        raise DocumentError(reply)
+        if isinstance(reply, str):
+            raise DocumentError(reply)
+        return Content(
+            reply["text"],
+            reply["title"],
+            reply["metadata"],
+            tuple(reply["page_starts"]),
+            tuple((start, heading) for start, heading in reply["headings"]),
+            tuple(Skipped(**one) for one in reply["skipped"]),
+        )
 
     def close(self) -> None:
         """End the process."""
@@ -93,22 +106,17 @@ def serve(readers: Mapping[str, Callable[[bytes, str], Content]]) -> None:
             return
         if hasattr(signal, "alarm"):  # where nobody is left who ends it
             signal.alarm(int(seconds) + 10)
-        reply: Content | str
+        reply: Any
         try:
-            reply = readers[suffix](data, shown)
+            reply = asdict(readers[suffix](data, shown))
         except MemoryError:
             return
         except Exception as error:  # of any library
             reply = refusal_reason(error, shown)
         if hasattr(signal, "alarm"):
             signal.alarm(0)  # it waits for the next file as long as a model reads this one
-        _send(replies, reply)
-
-
-def _send(pipe: Any, message: object) -> None:
-    stream: BinaryIO = pipe
-    pickle.dump(message, stream, pickle.HIGHEST_PROTOCOL)
-    stream.flush()
+        replies.write(json.dumps(reply, default=str).encode() + b"\n")
+        replies.flush()
 
 
 def _start() -> subprocess.Popen[bytes]:
