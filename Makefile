@@ -6,7 +6,7 @@ INSTALL = UV_SYSTEM_CERTS=1 \
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) 2>/dev/null \
 	|| $(BIN)/python -m pip install --quiet --require-hashes -r $(1)
 
-.PHONY: demo studio test check format docs lock pictures notebooks release clean
+.PHONY: demo studio test soak check format docs lock pictures notebooks release clean
 
 demo: .venv/run.stamp
 	@$(BIN)/python examples/demo.py
@@ -18,6 +18,10 @@ studio: .venv/studio.stamp
 # A worker a processor, each with Neo4j servers of its own; the tests of one file stay together.
 test: check
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --durations=10
+
+# Processes and Neo4j are killed at random moments; docs/reliability.md has the figures.
+soak: .venv/test.stamp
+	$(BIN)/python -m scripts.soak --minutes $(or $(MINUTES),30)
 
 check: .venv/test.stamp
 	$(BIN)/ruff check .
