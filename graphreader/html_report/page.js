@@ -14,6 +14,16 @@
   addEventListener("hashchange", markQuote);
   markQuote();
 
+  if (matchMedia("(max-width: 40rem)").matches) {
+    for (const one of document.querySelectorAll("details.steps")) one.open = false;
+  }
+  const unfold = () => { // a link may lead to a step
+    const one = location.hash && $(location.hash.slice(1))?.closest("details");
+    if (one) one.open = true;
+  };
+  addEventListener("hashchange", unfold);
+  unfold();
+
   let folded = [];
   addEventListener("beforeprint", () => {
     folded = [...document.querySelectorAll("details:not([open])")];

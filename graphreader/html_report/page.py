@@ -3,8 +3,9 @@
 import asyncio
 import base64
 import hashlib
+import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
@@ -30,6 +31,7 @@ from graphreader.store.catalog import RunSubgraph, run_subgraph
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import Passage
+from graphreader.text.sentences import language_of
 
 _CYTOSCAPE_STYLE = ".__________cytoscape_container { position: relative; }"
 """The style that cytoscape.js adds to the page."""
@@ -38,12 +40,14 @@ _CYTOSCAPE_STYLE = ".__________cytoscape_container { position: relative; }"
 def render(reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph) -> str:
     """The whole page of a reading with the cited chunks and the subgraph that the graph has."""
     script, library = _data("page.js"), _data("cytoscape/cytoscape.min.js")
-    lanes = timeline(reading.paths)
+    lanes, language = timeline(reading.paths), language_of(reading.question)
     return fill(
         "page.html",
         scripts=(library, script),
         styles=(_CYTOSCAPE_STYLE,),
         reading=reading,
+        page_language=language,
+        say=lambda text: _words(language).get(text, text),
         answer_title=answer_title(reading),
         cited=cited_answer(reading),
         passages=cited_passages(reading.citations, passages),
@@ -54,6 +58,15 @@ def render(reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph)
         script=Markup(script),
         library=Markup(library),
     )
+
+
+@cache
+def _words(language: str) -> Mapping[str, str]:
+    """The page's own words in a language, by the English ones; none for English."""
+    words: Mapping[str, str] = (
+        {} if language == "en" else json.loads(_data(f"words.{language}.json"))
+    )
+    return words
 
 
 def fill(

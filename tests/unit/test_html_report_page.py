@@ -7,6 +7,7 @@ import os
 import re
 import threading
 from dataclasses import replace
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path as File
 from typing import Any
@@ -212,6 +213,21 @@ def test_passages(answered: bool) -> None:
     assert answer.text.count("score 0.50") == len(scored)
     assert ("The nearest passages" in answer.text) == (not answered)
     assert (len(answer.all("p", **{"class": "answer"})) == 1) == (not answered)
+
+
+# The page speaks the language of the question; each of its own words that the template asks for is
+# in the table of the other language. The steps can be folded, as on a phone they are.
+def test_language_of_the_page() -> None:
+    english, chinese = page_of("Who came first?"), page_of("李翰与日本哪家店推出作品？")
+    template = (files("graphreader") / "html_report/page.html").read_text(encoding="utf-8")
+    table = (files("graphreader") / "html_report/words.zh.json").read_text(encoding="utf-8")
+    asked = re.findall(r"""say\((?:"([^"]+)"|'([^']+)')\)""", template)
+
+    assert {"".join(one) for one in asked} <= json.loads(table).keys()
+    assert english.one("html").attributes["lang"] == "en"
+    assert chinese.one("html").attributes["lang"] == "zh"
+    assert chinese.one("nav").text.split() == ["答案", "原文", "计划", "路径", "图", "成本"]
+    assert len(chinese.all("details", **{"class": "steps"})) == 2
 
 
 # A run that found nothing has a page without a drawing.
