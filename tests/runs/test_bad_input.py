@@ -257,7 +257,7 @@ def test_no_network_for_the_jars(terminal: Terminal, tmp_path: Path) -> None:
     assert outcome.seconds < 30
 
 
-# A corpus keeps its embeddings when a key is set; reindex changes them. Where no embeddings shall be
+# A corpus keeps its embeddings when a key is set; reindex changes them. Where no others shall be
 # asked it is then refused with the ways out, which `doctor` tells as well.
 def test_another_embedding(terminal: Terminal, corpus: str) -> None:
     terminal.run("ingest", "good.txt", "--corpus", corpus)
