@@ -178,7 +178,7 @@ def _call_of(document: Document, text: str, measurer: Measurer, prices: Prices) 
 
 def _embedding(reading: Spending, settings: Settings, prices: Prices) -> Spending:
     name = _embeddings_name(settings)
-    if name == OFFLINE:
+    if ":" not in name:  # nothing is sent
         return Spending()
     sent = round(ELEMENTS_RATIO * reading.output_tokens)
     return Spending(0, sent, 0, prices.dollars(name, sent, 0))

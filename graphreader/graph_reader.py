@@ -326,10 +326,15 @@ class GraphReader:
         sources = await asyncio.to_thread(
             sources_of, things, include, exclude, id=id, follow_links=follow_links
         )
-        status = DocumentStatus(await self._resources.connection(), self._corpus) if known else None
         measurer, settings = self._resources.measurer_with_model()
+        assumed, status = settings != self._resources.settings, None
+        if known:
+            connection = await self._resources.connection()
+            status = DocumentStatus(connection, self._corpus)
+            if record := await Catalog(connection).find_corpus(self._corpus):
+                settings = settings.model_copy(update={"embeddings": record.embedding})
         estimated = await estimate(sources, self._corpus, measurer, settings, status)
-        return replace(estimated, assumed=settings != self._resources.settings)
+        return replace(estimated, assumed=assumed)
 
     async def adelete(self, document: str | None = None, *, everything: bool = False) -> int:
         """Delete the document of that id, path or title, or all; returns how many are deleted."""
@@ -362,7 +367,7 @@ class GraphReader:
 
         From now on the corpus has the embeddings of the settings. Returns how many vectors are new.
         """
-        embedder, connection = self._resources.models.embedder(), await self._resources.connection()
+        embedder, connection = self._resources.new_embedder(), await self._resources.connection()
         with with_waits(progress):
             vectors = await reindex(connection, embedder, self._corpus, progress)
             # The new vectors may merge other key elements.

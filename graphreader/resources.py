@@ -33,7 +33,7 @@ from graphreader.llm.structured_output import ReplyForm
 from graphreader.llm.window import BuildingMeasurer, Measurer, render_prompt
 from graphreader.models import ModelRegistry
 from graphreader.offline.embedder import OfflineEmbedder
-from graphreader.settings import DEFAULT_MODEL, OFFLINE, Mode, Settings
+from graphreader.settings import DEFAULT_MODEL, OFFLINE, Mode, Settings, variable
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog, CorpusRecord
 from graphreader.store.connection import Connection, open_connection
@@ -42,6 +42,7 @@ from graphreader.store.explorer import GraphExplorer
 from graphreader.store.writer import GraphWriter
 
 LEAST_QUESTION = 100  # tokens of a question that fit into every prompt
+MOST_NUMBERS = 4_096  # of a vector in an index of Neo4j
 LABEL_TOKENS = 60  # tokens for the label of a chunk: a document's title and the chunk's number
 
 _SMALLEST_CHUNK = 50  # tokens that the settings allow
@@ -147,18 +148,31 @@ class Resources:
         """The name of the decider that extracts facts; no model is opened for it."""
         return self._own_decider.name if self._own_decider else self.settings.model_for("extract")
 
+    def new_embedder(self) -> Embedder:
+        """The embedder of the settings. Raises SettingsError, also where vectors are too long."""
+        embedder = self.models.embedder()
+        if embedder.dimension > MOST_NUMBERS:
+            raise SettingsError(
+                f"Neo4j indexes vectors of at most {MOST_NUMBERS:,} numbers, those of "
+                f"{embedder.name} have {embedder.dimension:,}: choose other embeddings "
+                "(GRAPHREADER_EMBEDDINGS)."
+            )
+        return embedder
+
     def embedder_of(self, corpus: str, record: CorpusRecord | None) -> Embedder:
         """The embedder that made the vectors of a corpus, or that of the settings for a new one.
 
         Raises EmbeddingMismatchError where it cannot be opened, or shall not be, since
-        GRAPHREADER_EMBEDDINGS is "offline": then no text may leave the machine.
+        GRAPHREADER_EMBEDDINGS, or without it GRAPHREADER_MODEL, is "offline": then no text may
+        leave the machine.
         """
         if record is None:
-            return self.models.embedder()
+            return self.new_embedder()
         name, reason = record.embedding, ""
         is_remote = ":" in name and name != self.models.embedder_name
-        if is_remote and self.settings.embeddings == OFFLINE:
-            reason = "GRAPHREADER_EMBEDDINGS is offline: nothing is sent to another service"
+        setting = "embeddings" if self.settings.embeddings else "model"
+        if is_remote and getattr(self.settings, setting) == OFFLINE:
+            reason = f"{variable(setting)} is offline: nothing is sent to another service"
         else:
             try:
                 embedder = self.models.embedder(name, record.dimension)
@@ -167,11 +181,12 @@ class Resources:
                 reason = f"its vectors have {record.dimension} numbers, not {embedder.dimension}"
             except SettingsError as error:
                 is_own = ":" not in name
-                reason = "pass it to GraphReader" if is_own else str(error).partition(":")[0]
+                reason = "pass it to GraphReader" if is_own else str(error).partition(": ")[0]
         raise EmbeddingMismatchError(
             f"The corpus {corpus!r} was read with the embeddings {name!r}, which cannot be used "
-            f"now ({reason}): mend that, or run `graphreader reindex --corpus "
-            f"{shlex.quote(corpus)}` to embed it with the configured ones."
+            f"now ({reason}): mend that, or run "
+            f"{reindex_call(corpus, self.models.embedder_name)} to embed it with the configured "
+            "ones."
         )
 
     def measurer_with_model(self) -> tuple[Measurer, Settings]:
@@ -244,6 +259,7 @@ class Resources:
             self.check_question(question, await catalog.largest_chunk(corpus))
         notes = [deps.decider.notice] if deps.decider.notice else []
         notes += other_decider_note(corpus, record.decider, self.building_decider_name)
+        notes += other_embedding_note(corpus, record.embedding, self.models.embedder_name)
         notes += unfinished_note(extent.documents, extent.unfinished)
         return deps, notes
 
@@ -304,12 +320,17 @@ def other_embedding_note(corpus: str, before: str, now: str) -> list[str]:
     """A note if a corpus keeps other embeddings than those of the settings."""
     if before == now:
         return []
-    is_configurable = ":" in now or now == OfflineEmbedder.name
-    command = f"`graphreader reindex --corpus {shlex.quote(corpus)}`."
     return [
         f"This corpus keeps the embeddings {before!r} that it was read with: for {now!r} run "
-        + (command if is_configurable else "`reader.reindex()`.")
+        f"{reindex_call(corpus, now)}."
     ]
+
+
+def reindex_call(corpus: str, embedder: str) -> str:
+    """The command that embeds a corpus anew, or the method for a program's own embedder."""
+    is_configurable = ":" in embedder or embedder == OfflineEmbedder.name
+    command = f"graphreader reindex --corpus {shlex.quote(corpus)}"
+    return f"`{command if is_configurable else 'reader.reindex()'}`"
 
 
 def unfinished_note(documents: int, titles: Sequence[str]) -> list[str]:

@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from graphreader.errors import DecisionError, SettingsError
+from graphreader.errors import DecisionError
 from graphreader.ingestion.normalization.merging import is_comparable
 from graphreader.ingestion.report import EmbeddingProgress, Progress, no_progress
 from graphreader.llm.protocols import Embedder
@@ -12,8 +12,6 @@ from graphreader.store import schema
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
 from graphreader.store.writer import DocumentVersion, GraphWriter, UnembeddedElement, UnembeddedFact
-
-MOST_NUMBERS = 4_096  # of a vector in an index of Neo4j
 
 BATCH = 500  # key elements and facts that are embedded at once
 
@@ -154,15 +152,11 @@ async def reindex(
 ) -> int:
     """Index a corpus again, with vectors of this embedder; return how many were made now.
 
-    Repeated after an interruption it goes on. Raises UnknownCorpusError, DecisionError.
+    Repeated after an interruption it goes on. Raises UnknownCorpusError, DecisionError,
+    SettingsError (vectors too long for Neo4j).
     """
     catalog = Catalog(connection)
     await catalog.corpus(corpus)
-    if embedder.dimension > MOST_NUMBERS:
-        raise SettingsError(
-            f"Neo4j indexes vectors of at most {MOST_NUMBERS:,} numbers, those of {embedder.name} "
-            f"have {embedder.dimension:,}: choose other embeddings (GRAPHREADER_EMBEDDINGS)."
-        )
     await schema.prepare(connection)
     writer, with_facts = GraphWriter(connection, corpus), embeds_facts(embedder)
     await writer.change_embedding(embedder.name, embedder.dimension, with_facts=with_facts)

@@ -2,6 +2,7 @@
 
 from graphreader.errors import SchemaError
 from graphreader.store.connection import Connection, Row
+from graphreader.waiting import Waiting, announced_if_slow
 
 NUMBER = 2  # number of the schema; a graph with another one is of another version of GraphReader
 
@@ -41,7 +42,8 @@ async def prepare(connection: Connection) -> None:
     if number is None or unusable or online < len(_STATEMENTS):
         for name in _STATEMENTS:
             await connection.run(f"schema/{name}")
-        await connection.run("schema/await_indexes", seconds=LONGEST_INDEXING)
+        with announced_if_slow(Waiting("Neo4j", "Neo4j makes its indexes", LONGEST_INDEXING)):
+            await connection.run("schema/await_indexes", seconds=LONGEST_INDEXING)
         await connection.write("schema/set_number", number=NUMBER)
 
 

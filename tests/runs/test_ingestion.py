@@ -11,6 +11,7 @@ import pytest
 from graphreader.errors import (
     EmbeddingMismatchError,
     ReplyError,
+    SettingsError,
     StoreError,
 )
 from graphreader.graph_reader import GraphReader
@@ -138,9 +139,9 @@ def test_another_embedding(neo4j: Settings, corpus: str, texts: Path) -> None:
     with GraphReader(
         corpus, settings=world.settings(neo4j), decider=decider, embedder=embedder
     ) as reader:
-        reader.ask("Who lives where?")
-        notes = reader.ingest(texts).notes
+        notes = [reader.ask("Who lives where?").notes, reader.ingest(texts).notes]
         kept = embedder.calls
+        estimated = reader.estimate(texts).embeddings
         reader.reindex()
         changed = embedder.calls
         reader.ask("Who lives where?")
@@ -156,8 +157,15 @@ def test_another_embedding(neo4j: Settings, corpus: str, texts: Path) -> None:
         pytest.raises(EmbeddingMismatchError, match="256 numbers, not 128"),
     ):
         longer.ingest(texts)
+    embedder.dimension = 5_000
+    with (
+        GraphReader(f"{corpus} new", settings=neo4j, decider=decider, embedder=embedder) as longest,
+        pytest.raises(SettingsError, match=r"at most 4,096 numbers, those of other have 5,000"),
+    ):
+        longest.ingest(texts)
 
-    assert any("keeps the embeddings 'offline-1'" in note for note in notes)
+    assert ["`reader.reindex()`" in " ".join(one) for one in notes] == [True, True]
+    assert estimated == "offline-1"
     assert (kept, changed) == (0, 2)
     assert embedder.calls > changed
     assert len(decider.asked) == asked

@@ -16,6 +16,8 @@ from graphreader.store.catalog import CorpusRecord
     [
         ("openai:text-embedding-3-small", {"embeddings": "offline"}, "nothing is sent"),
         ("openai:text-embedding-3-small", {"api_key": None}, "OPENAI_API_KEY is not set"),
+        ("openai:text-embedding-3-small", {"model": "offline"}, "GRAPHREADER_MODEL is offline"),
+        ("cohere:embed-4", {}, "'cohere:embed-4', which needs a further package"),
         ("mine", {}, "pass it to GraphReader"),
         ("offline-1", {"embeddings": "offline"}, ""),
     ],
