@@ -58,9 +58,12 @@ def visited_ids(reading: Reading, passages: Sequence[Passage]) -> list[str]:
 
 
 def draw_graph(
-    reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph
+    reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph, chunk: str = "chunk"
 ) -> GraphDrawing:
-    """Draw the first MOST_NODES of `visited_ids`; ids in the drawing are numbers, never texts."""
+    """Draw the first MOST_NODES of `visited_ids`; ids in the drawing are numbers, never texts.
+
+    `chunk` is the word for a chunk in the page's language.
+    """
     visited = visited_ids(reading, passages)
     drawn_ids = {one.id: f"element-{n}" for n, one in enumerate(subgraph.elements, 1)}
     drawn_ids |= {one.id: f"chunk-{n}" for n, one in enumerate(subgraph.chunks, 1)}
@@ -70,7 +73,7 @@ def draw_graph(
     document_ids = {id_: f"document-{n}" for n, id_ in enumerate(documents, 1)}
     by_facts = sorted(subgraph.edges, key=lambda edge: -edge.facts)
     edges = [one for one in by_facts if {one.one, one.other} <= set(drawn_ids)][:MOST_EDGES]
-    nodes = list(_graph_nodes(reading, passages, subgraph, edges, drawn_ids))
+    nodes = list(_graph_nodes(reading, passages, subgraph, edges, drawn_ids, chunk))
     nodes += [DrawnNode(document_ids[id_], "document", one, one) for id_, one in documents.items()]
     elements = [_node_element(node) for node in nodes]
     elements += [_edge_element(edge, drawn_ids) for edge in edges]
@@ -93,6 +96,7 @@ def _graph_nodes(
     subgraph: RunSubgraph,
     edges: Sequence[Edge],
     drawn_ids: dict[str, str],
+    chunk: str,
 ) -> Iterator[DrawnNode]:
     chunk_ids = {(one.document_id, one.chunk): one.id for one in passages}
     cited: dict[str, list[int]] = {}
@@ -101,8 +105,8 @@ def _graph_nodes(
     visits = [{drawn_ids.get(id_) for id_ in _visits(path)} for path in reading.paths]
     starts = [drawn_ids.get(path.node_id) for path in reading.paths]
     names = {one.id: one.name for one in subgraph.elements}
-    names |= {one.id: f"{one.document}, chunk {one.index}" for one in subgraph.chunks}
-    labels = names | {one.id: f"chunk {one.index}" for one in subgraph.chunks}
+    names |= {one.id: f"{one.document}, {chunk} {one.index}" for one in subgraph.chunks}
+    labels = names | {one.id: f"{chunk} {one.index}" for one in subgraph.chunks}
     for id_, name in names.items():
         drawn_id = drawn_ids[id_]
         own_edges = [edge for edge in edges if id_ in (edge.one, edge.other)][:5]

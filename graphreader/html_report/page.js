@@ -142,16 +142,18 @@
     }
   });
 
+  const words = $("description").dataset;
+  const say = (words, values) => words.replace(/\{(\w+)\}/g, (_, name) => values[name]);
+  const ends = (edge) => ({ ...edge.data(), source: edge.source().data("name"), target: edge.target().data("name") });
   const describe = {
-    way: (edge) => `Path ${edge.data("path")} went from ${edge.source().data("name")} to ${edge.target().data("name")}.`,
-    tie: (edge) => `${edge.source().data("name")} and ${edge.target().data("name")}: ${edge.data("facts")} shared ` +
-      `${edge.data("facts") === 1 ? "fact" : "facts, such as"}: ${edge.data("fact")}`,
-    belongs: (edge) => `${edge.source().data("name")} is part of the document ${edge.target().data("name")}.`,
-    document: (node) => `The document ${node.data("name")}.`,
-    element: (node) => `The key element ${node.data("name")}${paths(node)}.`,
-    chunk: (node) => `${node.data("name")}${paths(node)}${node.hasClass("cited") ? ", cited in the answer" : ""}.`,
+    way: (edge) => say(words.way, ends(edge)),
+    tie: (edge) => say(words.tie, ends(edge)),
+    belongs: (edge) => say(words.belongs, ends(edge)),
+    document: (node) => say(words.document, node.data()),
+    element: (node) => say(words.element, node.data()) + visits(node),
+    chunk: (node) => say(words.chunk, node.data()) + visits(node) + (node.hasClass("cited") ? words.cited : ""),
   };
-  const paths = (node) => (node.data("paths").length ? `, on path ${node.data("paths").join(", ")}` : "");
+  const visits = (node) => (node.data("paths").length ? say(words.visits, { paths: node.data("paths").join(", ") }) : "");
   cy.on("select", "node, edge", (event) => {
     const kind = Object.keys(describe).find((name) => event.target.hasClass(name));
     $("description").textContent = describe[kind](event.target);

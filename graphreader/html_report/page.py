@@ -40,20 +40,20 @@ _CYTOSCAPE_STYLE = ".__________cytoscape_container { position: relative; }"
 def render(reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph) -> str:
     """The whole page of a reading with the cited chunks and the subgraph that the graph has."""
     script, library = _data("page.js"), _data("cytoscape/cytoscape.min.js")
-    lanes, language = timeline(reading.paths), language_of(reading.question)
+    lanes, words = timeline(reading.paths), _words(language := language_of(reading.question))
     return fill(
         "page.html",
         scripts=(library, script),
         styles=(_CYTOSCAPE_STYLE,),
         reading=reading,
         page_language=language,
-        say=lambda text: _words(language).get(text, text),
+        say=lambda text: words.get(text, text),
         answer_title=answer_title(reading),
         cited=cited_answer(reading),
         passages=cited_passages(reading.citations, passages),
         lanes=lanes,
         columns=max((len(lane.steps) for lane in lanes), default=0),
-        drawing=draw_graph(reading, passages, subgraph),
+        drawing=draw_graph(reading, passages, subgraph, words.get("chunk", "chunk")),
         cost=cost_tables(reading),
         script=Markup(script),
         library=Markup(library),

@@ -6,6 +6,7 @@ one, but not in continuous integration.
 
 import json
 import os
+import re
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -218,10 +219,13 @@ async def test_the_drawing(browser: Browser, answered: Run) -> None:
     await page.select_option("#path", "1")
     one = await page.locator("#canvas").screenshot()
     await page.select_option("#path", "0")
+    await page.evaluate("document.getElementById('canvas')._cyreg.cy.edges('.way')[0].select()")
+    description = await page.inner_text("#description")
     await page.locator("#ties").uncheck()
     without = await page.locator("#canvas").screenshot()
 
     assert len({whole, one, without}) == 3
+    assert re.fullmatch(r"Path \d went from .+ to .+\.", description)
     assert window.complaints == []
     await page.close()
 

@@ -227,6 +227,7 @@ def test_language_of_the_page() -> None:
     assert english.one("html").attributes["lang"] == "en"
     assert chinese.one("html").attributes["lang"] == "zh"
     assert chinese.one("nav").text.split() == ["答案", "原文", "计划", "路径", "图", "成本"]
+    assert chinese.one("p", id="description").attributes["data-document"] == "文档 {name}。"
     assert len(chinese.all("details", **{"class": "steps"})) == 2
 
 
