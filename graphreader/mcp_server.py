@@ -1,6 +1,8 @@
 """A server of the Model Context Protocol over one corpus: tools to ask it and to explore it."""
 
+import asyncio
 import inspect
+import itertools
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from functools import wraps
@@ -20,6 +22,7 @@ from graphreader.outline import outline_text
 from graphreader.reading import Citation, Claim, Confidence, Contradiction
 from graphreader.store.catalog import DocumentSummary
 from graphreader.store.records import Element, ElementFacts, NeighborElement, Passage
+from graphreader.waiting import Waiting, listening
 
 INSTRUCTIONS = (
     "Texts that are too long to be read at once, as a graph: chunks of text, the atomic facts that "
@@ -199,16 +202,29 @@ class CorpusTools:
         return DocumentsResult(corpus=self._reader.corpus, total=len(documents), documents=page)
 
 
-def _with_tool_errors(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """The same tool, which reports an error of GraphReader to the client by its message."""
+def _reporting(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """The same tool, which reports to the client errors of GraphReader and what it waits for."""
+    takes_context = "context" in tool.__annotations__
 
     @wraps(tool)
-    async def reporting(*args: Any, **options: Any) -> Any:
+    async def reporting(*args: Any, context: Context[Any], **options: Any) -> Any:
+        loop, count = asyncio.get_running_loop(), itertools.count(1)
+
+        def report(waiting: Waiting) -> None:  # in GraphReader's loop
+            if waiting.text:
+                message = context.report_progress(next(count), message=waiting.text)
+                asyncio.run_coroutine_threadsafe(message, loop)
+
+        if takes_context:
+            options["context"] = context
         try:
-            return await tool(*args, **options)
+            with listening(report):
+                return await tool(*args, **options)
         except GraphReaderError as error:
             raise ToolError(str(error)) from error
 
+    # The server passes its context to the parameter with this annotation.
+    reporting.__annotations__ = {**tool.__annotations__, "context": Context[Any]}
     return reporting
 
 
@@ -232,6 +248,6 @@ def mcp_server(reader: GraphReader) -> MCPServer[Any]:
         tools.list_documents,
     ):
         hints = ASKS_A_MODEL if tool == tools.ask else READS_ONLY
-        described = _with_tool_errors(tool)
-        server.add_tool(described, description=inspect.getdoc(tool), annotations=hints)
+        description = inspect.getdoc(tool)
+        server.add_tool(_reporting(tool), description=description, annotations=hints)
     return server

@@ -1,4 +1,4 @@
-"""Says what is waited for: a service that is tried again, or a database that does not answer.
+"""Says what is waited for: a service that is tried again, or that does not answer.
 
 What waits announces it; the innermost listener of the calling code hears it, also from another
 thread: a stream of events, the progress of an ingest, or the command line.
@@ -16,10 +16,10 @@ SLOW_SECONDS = 1.5  # without an answer, from which on an attempt is announced
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A service is waited for; `seconds` until the next attempt. `text` is a line for people.
+    """A service is waited for; `seconds` until the next attempt, 0 if only an answer ends it.
 
-    "openai:gpt-5.4-mini: 500, try 3 of 6 in 8 s"; "Neo4j does not answer; trying again for up to
-    45 s".
+    `text` is a line for people: "openai:gpt-5.4-mini: 500, try 3 of 6 in 8 s", "Waiting for
+    Neo4j". It is empty where a slow answer has come.
     """
 
     service: str
@@ -40,15 +40,18 @@ def announce(waiting: Waiting) -> None:
 
 
 @contextmanager
-def announced_if_slow(waiting: Waiting) -> Iterator[None]:
-    """Announce that an answer is waited for, unless the block ends before."""
+def announced_if_slow(waiting: Waiting, after: float = SLOW_SECONDS) -> Iterator[None]:
+    """Announce that an answer is waited for, and then its end, unless the block ends before."""
     import asyncio  # noqa: PLC0415  # slow, and needed by no quick command
 
-    timer = asyncio.get_running_loop().call_later(SLOW_SECONDS, announce, waiting)
+    loop = asyncio.get_running_loop()
+    timer = loop.call_later(after, announce, waiting)
     try:
         yield
     finally:
         timer.cancel()
+        if loop.time() >= timer.when():
+            announce(Waiting(waiting.service, "", 0.0))
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import pytest
 
+from graphreader import waiting
 from graphreader.settings import Settings
 from tests import servers
 from tests.terminal import Terminal
@@ -64,9 +65,20 @@ def neo4j_pool() -> Iterator[servers.Pool]:
 
 
 @pytest.fixture(scope="session")
-def neo4j(neo4j_pool: servers.Pool) -> Settings:
-    """Settings of one Neo4j of the default version, offline otherwise."""
-    return neo4j_pool.settings(servers.VERSIONS[0])
+def neo4j(neo4j_pool: servers.Pool) -> Iterator[Settings]:
+    """Settings of one Neo4j of the default version, offline otherwise.
+
+    Of a statement that takes long on a busy machine nothing is said.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("graphreader.store.connection.SLOW_SECONDS", 60.0)
+        yield neo4j_pool.settings(servers.VERSIONS[0])
+
+
+@pytest.fixture
+def slow_statements(neo4j: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement that takes long is announced."""
+    monkeypatch.setattr("graphreader.store.connection.SLOW_SECONDS", waiting.SLOW_SECONDS)
 
 
 @pytest.fixture

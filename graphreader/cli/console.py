@@ -33,6 +33,7 @@ _RATE_WINDOW = 300.0  # seconds over which a rate is measured; one item may take
 _LOG_SECONDS, _LOG_SHARE = 10.0, 0.05  # at least so long, and so much of all, between log lines
 _LISTED_FAILURES = 5
 _WAIT_SECONDS = 3.0  # by which a wait for a service must end later to get a line after another
+_SAME_SECONDS = 60.0  # after which the same line about a wait is printed again
 _ATTEMPT_SECONDS = 3.0  # that a live display shows a wait beyond its end
 
 
@@ -83,20 +84,27 @@ class WaitDisplay:
         self._live, self._clock = live, clock
         self._text, self._until = "", 0.0
         self._printed: dict[str, float] = {}  # service: when the wait of its last line ends
+        self._repeat: dict[str, float] = {}  # line: when it may be printed again
 
     def __call__(self, waiting: Waiting) -> None:
         """Show what is waited for now."""
-        end, before = self._clock() + waiting.seconds, self._printed.get(waiting.service, -math.inf)
+        now, service, text = self._clock(), waiting.service, waiting.text
+        end = now + waiting.seconds
         if self._live:
-            self._text, self._until = waiting.text, end + _ATTEMPT_SECONDS
-        elif end > before + _WAIT_SECONDS:
-            self._printed[waiting.service] = end
-            print_progress(waiting.text)
+            self._text = text
+            self._until = end + _ATTEMPT_SECONDS if waiting.seconds else math.inf
+        elif text and (
+            end > self._printed.get(service, -math.inf) + _WAIT_SECONDS
+            and now >= self._repeat.get(text, now)
+        ):
+            self._printed[service], self._repeat[text] = end, now + _SAME_SECONDS
+            print_progress(text)
 
     @property
     def lines(self) -> list[Text]:
         """What a live display shows: one line until the next attempt, else none."""
-        return [literal_line(self._text, "yellow")] if self._clock() < self._until else []
+        shown = self._text and self._clock() < self._until
+        return [literal_line(self._text, "yellow")] if shown else []
 
 
 def confirm(question: str) -> bool:

@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
+from graphreader.waiting import SLOW_SECONDS, Waiting, announce
+
 DEFAULT_CONCURRENCY = 8  # requests at once, by default
 
 _MINUTE = 60.0
@@ -49,9 +51,14 @@ class RateLimiter:
     @asynccontextmanager
     async def slot(self, tokens: int = 0) -> AsyncIterator[RequestStart]:
         """Wait until a request of so many tokens may start; it ends with the block."""
+        announced = ""
         async with self._first_in_line:
-            while (delay := self._delay(tokens)) > 0:
+            while (wait := self._wait(tokens))[0] > 0:
+                delay, reason = wait
                 self._change.clear()
+                if delay > SLOW_SECONDS and reason not in ("", announced):
+                    announce(Waiting("rate limit", f"Requests wait: {reason}", delay))
+                    announced = reason
                 with suppress(TimeoutError):
                     async with asyncio.timeout(delay):
                         await self._change.wait()
@@ -73,21 +80,27 @@ class RateLimiter:
         """Start no request for so many seconds, as a service demands."""
         self._held_until = max(self._held_until, asyncio.get_running_loop().time() + seconds)
 
-    def _delay(self, tokens: int) -> float:
-        """Seconds until the next request may start, if nothing else ends or is settled before."""
+    def _wait(self, tokens: int) -> tuple[float, str]:
+        """Seconds until the next request may start, if nothing else ends or is settled before.
+
+        And the limit that it waits for, unless that is the number at once.
+        """
         limits, now = self._limits, asyncio.get_running_loop().time()
         while self._starts and self._starts[0].at + _MINUTE <= now:
             self._starts.popleft()
         if self._running >= limits.concurrency:
-            return _MINUTE
-        earliest = self._held_until
-        if limits.requests_per_minute is not None:
+            return _MINUTE, ""
+        waits = [(self._held_until, "a service demands it")]
+        if (most := limits.requests_per_minute) is not None:
             requests = [(start.at, 1) for start in self._starts]
-            earliest = max(earliest, _earliest(requests, 1, limits.requests_per_minute))
-        if limits.tokens_per_minute is not None and tokens:
+            reason = f"GRAPHREADER_REQUESTS_PER_MINUTE is {most:,}"
+            waits.append((_earliest(requests, 1, most), reason))
+        if (most := limits.tokens_per_minute) is not None and tokens:
             amounts = [(start.at, start.tokens) for start in self._starts if start.tokens]
-            earliest = max(earliest, _earliest(amounts, tokens, limits.tokens_per_minute))
-        return earliest - now
+            reason = f"GRAPHREADER_TOKENS_PER_MINUTE is {most:,}"
+            waits.append((_earliest(amounts, tokens, most), reason))
+        at, reason = max(waits)
+        return at - now, reason
 
 
 def _earliest(starts: list[tuple[float, int]], amount: int, limit: int) -> float:

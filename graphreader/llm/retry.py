@@ -38,6 +38,7 @@ from graphreader.waiting import Waiting, announce, announced_if_slow
 T = TypeVar("T")
 logger = logging.getLogger("graphreader.llm")
 HEALTH_CHECK_TIMEOUT = 12.0
+LATE_SECONDS = 15.0  # from which on a reply, which models write slowly, is announced as late
 FIRST_TRIES = 6  # 15 seconds of pauses at most
 MAX_TRIES = 12  # a minute on average: longer than most disturbances, and than limits of a minute
 MAX_TIMEOUTS = 4  # late replies to one request of a service that has replied before
@@ -154,6 +155,8 @@ class ModelService:
         self._label = f"{name} at {display_url(url)}" if url else name
         self._secrets = secrets
         self._timeout = timeout
+        text = f"{name}: no whole reply in {LATE_SECONDS:.0f} s, waiting for up to {timeout:.0f} s"
+        self._late_reply = Waiting(name, text, 0.0)
         self._check: asyncio.Task[None] | None = None
         self._replies = False  # it has replied, and was not given up since
 
@@ -166,8 +169,9 @@ class ModelService:
                 if self._url:
                     await self._check_health(self._url)
                 async with limiter.slot(tokens) as slot:
-                    async with asyncio.timeout(self._timeout):
-                        reply = await request()
+                    with announced_if_slow(self._late_reply, LATE_SECONDS):
+                        async with asyncio.timeout(self._timeout):
+                            reply = await request()
                     self._replies = True
                     if usage := getattr(reply, "usage_metadata", None):
                         limiter.settle(slot, usage["total_tokens"])

@@ -50,7 +50,7 @@ from graphreader.errors import (
 from graphreader.settings import Settings
 from graphreader.store.embedded.process import Phase, Progress, no_progress
 from graphreader.store.embedded.server import ensure_running
-from graphreader.waiting import Waiting, announce, announced_if_slow
+from graphreader.waiting import SLOW_SECONDS, Waiting, announce, announced_if_slow
 
 Row = dict[str, Any]
 Run = Callable[..., Awaitable[list[Row]]]
@@ -64,6 +64,7 @@ FIRST_ANSWER_SECONDS = 15.0  # how long a server may take to answer for the firs
 OUTAGE_SECONDS = 45.0
 """How long a server that has answered may be away, for example while it restarts."""
 
+_SLOW_WORK = Waiting("Neo4j", "Waiting for Neo4j", 0.0)
 _PAUSES = (0.1, 0.3, 1.0)
 _LONGEST_PAUSE = 2.0
 # A search in the vector index may fail so while others write (Lucene: "Index ... out of bounds").
@@ -253,10 +254,14 @@ class Connection:
 
     @asynccontextmanager
     async def _watched(self) -> AsyncIterator[None]:
-        """Raise StoreError in place of the driver's errors; remember that the server is gone."""
+        """Raise StoreError in place of the driver's errors; remember that the server is gone.
+
+        Work that takes long is announced: nothing else tells of a frozen server, for minutes.
+        """
         try:
             async with _store_errors(self.address):
-                yield
+                with announced_if_slow(_SLOW_WORK, SLOW_SECONDS):
+                    yield
         except Neo4jUnavailableError:
             self.gone = True
             raise

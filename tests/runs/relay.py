@@ -23,6 +23,7 @@ class Relay:
         self._port = 0
         self._passing: int | None = None
         self._away = 0.0
+        self._flows = asyncio.Event()
         self._clients: set[asyncio.Task[Any]] = set()
         self._server: asyncio.Server | None = None
         self._loop = asyncio.new_event_loop()
@@ -35,6 +36,7 @@ class Relay:
         return self._settings.model_copy(update=there)
 
     def __enter__(self) -> Self:
+        self._flows.set()
         self._thread.start()
         self._do(self._open())
         return self
@@ -59,6 +61,11 @@ class Relay:
         self._loop.call_soon_threadsafe(
             self._loop.call_later, seconds, lambda: self._loop.create_task(self._open())
         )
+
+    def stall_for(self, seconds: float) -> None:
+        """Pass nothing on for some time, as a server that is frozen; connections stay."""
+        self._loop.call_soon_threadsafe(self._flows.clear)
+        self._loop.call_soon_threadsafe(self._loop.call_later, seconds, self._flows.set)
 
     def cut_after(self, messages: int, seconds: float) -> None:
         """Cut, for some time, when so many more messages of clients have passed: the next is lost.
@@ -103,21 +110,22 @@ class Relay:
             back, forth = await asyncio.open_connection(*self._there)
             try:
                 async with asyncio.TaskGroup() as group:
-                    group.create_task(_pass(reader, forth, self._watched))
-                    group.create_task(_pass(back, writer))
+                    group.create_task(self._pass(reader, forth, self._watched))
+                    group.create_task(self._pass(back, writer))
             finally:
                 forth.transport.abort()
         writer.transport.abort()
         self._clients.discard(task)
 
-
-async def _pass(
-    reader: asyncio.StreamReader,
-    writer: asyncio.StreamWriter,
-    change: Callable[[bytes], bytes] = bytes,
-) -> None:
-    with suppress(OSError):
-        while data := await reader.read(65536):
-            writer.write(change(data))
-            await writer.drain()
-        writer.close()
+    async def _pass(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        change: Callable[[bytes], bytes] = bytes,
+    ) -> None:
+        with suppress(OSError):
+            while data := await reader.read(65536):
+                await self._flows.wait()
+                writer.write(change(data))
+                await writer.drain()
+            writer.close()

@@ -14,10 +14,12 @@ from langgraph.graph.state import CompiledStateGraph
 from typing_extensions import TypedDict
 
 from graphreader import sync
+from graphreader.agent.events import as_plain
 from graphreader.agent.tasks import AnswerTask, ChunkTask, InitialNodesTask, NeighborTask
 from graphreader.errors import UnknownCorpusError, UsageError
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
+from graphreader.waiting import Waiting, announce
 from tests.runs import world
 
 ALPHA = {"question": "Whom did Alpha meet?"}
@@ -165,6 +167,22 @@ def around(reader: GraphReader) -> Graph:
     graph.add_edge("read", "entitle")
     graph.add_edge("entitle", END)
     return graph.compile(checkpointer=InMemorySaver())
+
+
+# What a node waits for is in the custom stream while it waits.
+async def test_waits(neo4j: Settings, ring: str) -> None:
+    outage = Waiting("fake:model", "fake:model: 500, try 2 of 6 in 8 s", 8.0)
+
+    def nodes(task: Any) -> Any:
+        announce(outage)
+        return world.nodes("Beta")(task)
+
+    with world.reader(neo4j, ring, world.scripted({}, {InitialNodesTask: nodes})) as reader:
+        stream = reader.as_graph().astream(ALPHA, stream_mode="custom", subgraphs=True)
+        events = [event async for _, event in stream]
+
+    assert as_plain(outage) in events
+    assert events.index(as_plain(outage)) < len(events) - 1
 
 
 # It is a step as any other: only the keys that both have go in and come out. With the checkpointer

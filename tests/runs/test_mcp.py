@@ -20,6 +20,7 @@ from graphreader.graph_reader import GraphReader
 from graphreader.mcp_server import mcp_server
 from graphreader.settings import Settings
 from tests.runs import digest
+from tests.runs.relay import Relay
 from tests.terminal import SilentService, Terminal, environment_of, wait_for
 
 ENGLISH = (
@@ -175,6 +176,26 @@ async def test_ask(neo4j: Settings, reader: GraphReader) -> None:
     assert steps[1][1].startswith("2 paths, from: ")
     assert any(": read_chunk castle, chunk 0" in message for _, message in steps)
     assert digest.digest(neo4j, reader.corpus) == before
+
+
+# Each tool tells the client what it waits for while it waits: a frozen Neo4j, for instance.
+@pytest.mark.usefixtures("slow_statements")
+async def test_waits(neo4j: Settings, reader: GraphReader) -> None:
+    heard: list[str | None] = []
+
+    async def hear(done: float, total: float | None, message: str | None) -> None:
+        heard.append(message)
+
+    with Relay(neo4j) as relay, GraphReader(reader.corpus, settings=relay.settings) as behind:
+        async with Client(mcp_server(behind)) as client:
+            await call(client, "list_documents")
+            for tool, name in (("ask", "question"), ("search_key_elements", "text")):
+                relay.stall_for(2)
+                result = await client.call_tool(tool, {name: "Toronto"}, progress_callback=hear)
+                assert not result.is_error
+
+    assert heard[0] == heard[-1] == "Waiting for Neo4j"
+    assert len(heard) > 3
 
 
 # What cannot be done is told in the sentence that says why, and the server goes on. Several calls

@@ -191,8 +191,8 @@ def test_a_long_log(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-# What an ingest waits for stands in a line: below the bars until the next attempt, in a log at
-# once, but not again for a wait that ends within three seconds of the last line's.
+# What an ingest waits for stands in a line: below the bars until the next attempt or the answer; in
+# a log at once, but not again within a minute, nor for a wait that ends soon after the last one.
 def test_what_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     texts = [f"fake:model: 500, try {number} of 6 in 2 s" for number in (2, 3, 4)]
@@ -205,16 +205,21 @@ def test_what_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
     live = WaitDisplay(live=True, clock=clock.now)
     live(Waiting("fake:model", texts[0], 2.0))
     shown = [[line.plain for line in live.lines]]
-    clock.go_on(6)
-    shown.append([line.plain for line in live.lines])
+    for text, seconds in (("fake:model: no whole reply", 6), ("", 0)):
+        clock.go_on(6)
+        shown.append([line.plain for line in live.lines])
+        live(Waiting("fake:model", text, 0))
+        clock.go_on(seconds)
+        shown.append([line.plain for line in live.lines])
 
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
         *[texts[0], "Neo4j does not answer"],
-        *[texts[2], "Neo4j does not answer"],
+        texts[2],
         "fake:model: 500, try 5 of 6 in 8 s",
     ]
-    assert shown == [[texts[0]], []]
+    late = ["fake:model: no whole reply"]
+    assert shown == [[texts[0]], [], late, late, []]
 
 
 # A terminal shows bars and figures that go away at the end, and above them the documents that are

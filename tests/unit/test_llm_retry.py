@@ -104,7 +104,7 @@ async def test_retries(failure: Exception) -> None:
 
 
 # Each retry is announced at once: the reason, the try, and the pause, which may be a Retry-After. A
-# reply that fails after many seconds is tried again all the same.
+# reply that fails after many seconds is announced as late, and is tried again all the same.
 @virtual_time
 async def test_announced_retries() -> None:
     heard: list[tuple[float, str]] = []
@@ -117,12 +117,14 @@ async def test_announced_retries() -> None:
     with listening(lambda waiting: heard.append((now(), waiting.text))):
         assert await (await service(timeout=60)).call(late) == "good"
 
+    still = "fake:model: no whole reply in 15 s, waiting for up to 60 s"
     assert [text for _, text in heard] == [
-        "fake:model: 500, try 2 of 6 in 1 s",
-        "fake:model: no connection, try 3 of 6 in 1 s",
-        f"fake:model: 429, try 4 of {MAX_TRIES} in 8 s",
+        *(still, "", "fake:model: 500, try 2 of 6 in 1 s"),
+        *(still, "", "fake:model: no connection, try 3 of 6 in 1 s"),
+        *(still, "", f"fake:model: 429, try 4 of {MAX_TRIES} in 8 s"),
+        *(still, ""),
     ]
-    assert [at for at, _ in heard] == replies.times[:3]
+    assert [at for at, _ in heard[2::3]] == replies.times[:3]
 
 
 # The first pauses are drawn evenly between 0 and bounds that double: 0.5, 1, 2, ... 20 seconds.
@@ -383,6 +385,26 @@ async def test_large_requests(per_minute: int, tokens: list[int], seconds: list[
     requests.make(*tokens)
 
     assert await requests.finish() == seconds
+
+
+# A request that waits for a limit a minute, or as a service demands, says so once; one that waits
+# until others have ended does not.
+@virtual_time
+async def test_announced_limits() -> None:
+    heard: list[tuple[float, str]] = []
+    requests = Requests(RateLimits(1, requests_per_minute=6), seconds=4.0)
+    with listening(lambda waiting: heard.append((now(), waiting.text))):
+        requests.make(0, 0)
+        await asyncio.sleep(5)
+        requests.limiter.hold_off(20)
+        requests.make(0)
+        await requests.finish()
+
+    assert heard == [
+        (4, "Requests wait: GRAPHREADER_REQUESTS_PER_MINUTE is 6"),
+        (10, "Requests wait: a service demands it"),
+        (29, "Requests wait: GRAPHREADER_REQUESTS_PER_MINUTE is 6"),
+    ]
 
 
 # The real number of tokens counts as soon as it is known, be it less or more; a waiting request is

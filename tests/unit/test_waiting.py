@@ -30,17 +30,18 @@ def test_listeners() -> None:
     assert (outer, inner) == ([OUTAGE], [OUTAGE])
 
 
-# Only an attempt that has no answer after two seconds is announced, once.
+# Only an attempt that has no answer after two seconds is announced, and its end without a text.
 @virtual_time
 async def test_slow_attempts() -> None:
-    heard: list[float] = []
-    with listening(lambda _: heard.append(now())):
+    heard: list[tuple[float, str]] = []
+    with listening(lambda waiting: heard.append((now(), waiting.text))):
         for seconds in (1.0, 10.0):
             with announced_if_slow(OUTAGE):
                 await asyncio.sleep(seconds)
 
-    assert len(heard) == 1
-    assert 2 < heard[0] <= 3
+    assert [text for _, text in heard] == [OUTAGE.text, ""]
+    assert 2 < heard[0][0] <= 3
+    assert heard[1][0] == 11
 
 
 async def steps(ended: list[str]) -> AsyncGenerator[int]:
