@@ -4,6 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
+from math import fsum
 from typing import Any
 
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
@@ -11,7 +13,8 @@ from graphreader.agent.state import PathResult, Quote, Statement
 from graphreader.reading import NO_PASSAGE, NOT_IN_THE_TEXTS, Reading
 from graphreader.store.records import StoredChunk
 from graphreader.text.question import parse_question
-from graphreader.text.sentences import language_of
+from graphreader.text.sentences import language_of, sentence_spans
+from graphreader.text.words import terms_of
 
 NO_CITATIONS: Mapping[str, Any] = {"citations": [], "claims": [], "contradictions": []}
 
@@ -46,6 +49,20 @@ def add_quotes(quotes: list[Quote], chunk: StoredChunk, quoted: list[str]) -> li
         for start, end in spans
     ]
     return [*quotes, *(quote for quote in verified if quote not in quotes)]
+
+
+def source_sentence(fact: str, text: str) -> str:
+    """The sentence that shares the most words with a fact of the text; rare words count more.
+
+    Empty if that is not even half of the fact: a model words facts in its own way.
+    """
+    sentences = [text[start:end] for start, end in sentence_spans(text)]
+    terms = [terms_of(one) for one in sentences]
+    frequency = Counter(chain.from_iterable(terms))
+    weights = {term: 1 / max(1, frequency[term]) for term in terms_of(fact)}
+    shared = [fsum(weights[term] for term in own & weights.keys()) for own in terms]
+    best = max(shared, default=0.0)
+    return sentences[shared.index(best)] if best > fsum(weights.values()) / 2 else ""
 
 
 def passages(quote: str, text: str) -> list[tuple[int, int]]:

@@ -12,6 +12,7 @@ from graphreader.agent.events import ChunkRead, FactsRead, FunctionChosen, NoteT
 from graphreader.agent.tasks import ChunkTask
 from graphreader.errors import BudgetError
 from graphreader.graph_reader import GraphReader
+from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.reading import Reading
 from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
@@ -181,6 +182,25 @@ def test_notebook(ask: Ask) -> None:
     assert "Not in the texts:\n- where they met" in third
     assert "Missing" not in third
     assert [one.supported for one in run.reading.claims] == [True, False, False]
+
+
+# A model words facts in its own way: a quote from a fact that was shown cites the sentence behind
+# it; one that stands neither in a fact nor in the text cites nothing.
+def test_quotes_of_facts(
+    neo4j: Settings, corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in ("WHOLE_TOKENS", "BEST_TOKENS"):
+        monkeypatch.setattr(results, limit, 1)
+    fact = "Beta was met by Alpha."
+    script = {ExtractionTask: lambda task: world.extraction_of({fact: ["Alpha", "Beta"]})}
+    texts = world.write_files(tmp_path, {"ring": [QUOTE]})
+    with world.reader(neo4j, corpus, world.scripted({}, script)) as reader:
+        reader.ingest(texts)
+        run = Run(neo4j, corpus, [answer(finding("1.0", fact), finding("1.0", "Here Alpha fled."))])
+        reader.delete(everything=True)
+
+    assert f"- {fact}" in run.results(0)
+    assert [one.quote for one in run.reading.citations] == [QUOTE]
 
 
 # The last turn says so, and must answer; so must one after the budget is used up.

@@ -27,6 +27,7 @@ FACTS_A_PAGE = 40  # facts of a node that are shown at once
 NEIGHBORS = 10  # neighbors that are listed with a node
 MOST_NEIGHBORS = 50  # neighbors among which telling names are looked for
 OUTLINE_TOKENS = 600
+NOTHING = "Nothing: try other words."  # the result of a search that finds no passage
 
 _RANGE = re.compile(r"(\d+)(?:\.(\d+))?(?:\s*[-–—~]\s*(?:(\d+)\.)?(\d+))?")
 _PAGE = re.compile(r"[,，;]?\s*\(?(?:page|第)\s*(\d+)\s*页?\)?\s*$", re.IGNORECASE)
@@ -97,7 +98,7 @@ class ActionRunner:
 
     async def _search_outcome(self, query: str, found: Sequence[ChunkHit]) -> Outcome:
         if not found:
-            return Outcome(text="Nothing: try other words.")
+            return Outcome(text=NOTHING)
         kept, missing = with_names(found, query)
         return Outcome(hits_of(kept), f"No passage has {' or '.join(missing)}." if missing else "")
 

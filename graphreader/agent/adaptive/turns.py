@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields
+from itertools import chain
 
 from langgraph.runtime import Runtime
 
 from graphreader.agent.adaptive.actions import (
+    NOTHING,
     PASSAGES_AT_FIRST,
     ActionRunner,
     Outcome,
@@ -32,7 +34,7 @@ from graphreader.agent.adaptive.tasks import (
     TurnTask,
 )
 from graphreader.agent.answering import AnswerStream, checked_answer
-from graphreader.agent.citations import add_quotes
+from graphreader.agent.citations import add_quotes, locate, source_sentence
 from graphreader.agent.decisions import Answer, CitedClaim
 from graphreader.agent.dependencies import AgentDependencies, Update, wasted_costs
 from graphreader.agent.events import (
@@ -75,7 +77,9 @@ class Turns:
             explorer.search_note(),
         )
         results = [
-            writer.result(_searched(query), Outcome(hits_of(hits)), is_search=True)
+            writer.result(
+                _searched(query), Outcome(hits_of(hits), "" if hits else NOTHING), is_search=True
+            )
             for query, hits in zip(queries, found, strict=True)
         ]
         if document:
@@ -94,7 +98,7 @@ class Turns:
         shown = [passage for result in task.results for passage in result["passages"]]
         self._announce(shown, runtime)
         passages = state["passages"] | {one["number"]: one["chunk"] for one in shown}
-        findings, quotes = await self._verify(state, decision, passages)
+        findings, quotes = await self._verify(state, decision, passages, shown)
         number = state["turn"] + 1
         # The first search is none of the decision's actions.
         latest = map(_summary, state["results"], task.results) if number > 1 else ()
@@ -265,9 +269,16 @@ class Turns:
         )
 
     async def _verify(
-        self, state: AdaptiveState, decision: Turn, passages: dict[str, str]
+        self,
+        state: AdaptiveState,
+        decision: Turn,
+        passages: dict[str, str],
+        shown: Sequence[Passage],
     ) -> tuple[list[KeptFinding], list[Quote]]:
-        """The new findings, and the run's quotes with those that stand in their passages."""
+        """The new findings, and the run's quotes with those that stand in their passages.
+
+        A quote from a fact that was `shown` becomes the sentence that the fact comes from.
+        """
         numbers = [_number(one.passage) for one in decision.findings]
         cited = list(dict.fromkeys(passages[number] for number in numbers if number in passages))
         texts = await asyncio.gather(*map(self._deps.explorer.chunk, cited))
@@ -281,8 +292,13 @@ class Turns:
                 continue
             known.add(text)
             chunk, place = chunks.get(passages.get(number, "")), None
-            if chunk and (located := add_quotes([], chunk, [one.quote])):
-                quotes = add_quotes(quotes, chunk, [one.quote])
+            if chunk and not (located := add_quotes([], chunk, [one.quote])):
+                parts = [_facts(passage) for passage in shown if passage["number"] == number]
+                facts = [fact for fact in chain(*parts) if locate(one.quote, fact)]
+                sentences = [source_sentence(fact, chunk.text) for fact in facts]
+                located = add_quotes([], chunk, sentences)
+            if chunk and located:
+                quotes = [*quotes, *(quote for quote in located if quote not in quotes)]
                 place = quotes.index(located[0])
             findings.append({"text": text, "passage": number, "quote": place})
         return findings, quotes
@@ -298,11 +314,7 @@ class Turns:
             facts = [(one, index) for one in parts for index in one["facts"]]
             places = tuple((one["document_id"], one["index"], index) for one, index in facts)
             labels = tuple(f"{one['title']}, chunk {one['index']}" for one in parts)
-            # A line that is no fact may stand behind them.
-            lines = (
-                line for one in parts for line in one["text"].splitlines()[: len(one["facts"])]
-            )
-            texts = tuple(line.removeprefix("- ") for line in lines)
+            texts = tuple(chain.from_iterable(map(_facts, parts)))
             runtime.stream_writer(FactsRead(OWN_PATH, "question", texts, labels, places))
 
 
@@ -317,6 +329,12 @@ def _number(passage: str) -> str:
 
 def _whole(shown: Sequence[Passage]) -> list[str]:
     return [one["chunk"] for one in shown if one["whole"]]
+
+
+def _facts(passage: Passage) -> list[str]:
+    """The facts that a passage shows; a line that is none may stand behind them."""
+    lines = passage["text"].splitlines()[: len(passage["facts"])]
+    return [line.removeprefix("- ") for line in lines]
 
 
 def _function(action: Action, turn: int) -> Function:
