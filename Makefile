@@ -19,9 +19,9 @@ studio: .venv/studio.stamp
 test: check
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --durations=10
 
-# Processes and Neo4j are killed at random moments; docs/reliability.md has the figures.
+# Faults at random moments, then random edits; docs/reliability.md has the figures.
 soak: .venv/test.stamp
-	$(BIN)/python -m scripts.soak --minutes $(or $(MINUTES),30)
+	$(BIN)/python -m scripts.soak --minutes $(or $(MINUTES),30) --sequences $(or $(SEQUENCES),1000)
 
 check: .venv/test.stamp
 	$(BIN)/ruff check .

@@ -145,10 +145,13 @@ def write_files(folder: Path, texts: Mapping[str, list[str]]) -> Path:
     """One file a text, one paragraph each of about as many tokens as a chunk takes."""
     folder.mkdir(parents=True, exist_ok=True)
     for title, paragraphs in texts.items():
-        (folder / f"{title}.txt").write_text(
-            "\n\n".join(padded(paragraph) for paragraph in paragraphs) + "\n", encoding="utf-8"
-        )
+        (folder / f"{title}.txt").write_text(text_of(paragraphs), encoding="utf-8")
     return folder
+
+
+def text_of(paragraphs: list[str]) -> str:
+    """The text of such a file."""
+    return "\n\n".join(map(padded, paragraphs)) + "\n"
 
 
 def padded(paragraph: str) -> str:
