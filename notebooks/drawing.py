@@ -66,18 +66,16 @@ def surroundings(rows: Sequence[Row], name: str) -> Image:
     they name. The rows are those of `cypher/inspect/surroundings.cypher`.
     """
     facts = _places(row["f"]["text"] for row in rows)
-    rows = sorted(rows, key=lambda row: (-facts[row["f"]["text"]], row["neighbor"]["name"]))
-    chunks = _places(f"{row['d']['title']}, chunk {row['c']['index']}" for row in rows)
-    others = _places(row["neighbor"]["name"] for row in rows if row["neighbor"]["name"] != name)
+    chunks = _places(f"{row['c']['title']}, chunk {row['c']['index']}" for row in rows)
+    others = _places(other for row in rows for other in row["others"])
     height = max(len(facts) * 0.75, len(others) * 0.27, 2.5)
     axes = _sheet(10.5, height)
     axes.set(xlim=(0, 1), ylim=(0, 1))
     lines = set()
     for row in rows:
-        chunk, fact = f"{row['d']['title']}, chunk {row['c']['index']}", row["f"]["text"]
+        chunk, fact = f"{row['c']['title']}, chunk {row['c']['index']}", row["f"]["text"]
         lines.add(((0.08, chunks[chunk]), (0.47, facts[fact])))
-        if row["neighbor"]["name"] in others:
-            lines.add(((0.47, facts[fact]), (0.83, others[row["neighbor"]["name"]])))
+        lines |= {((0.47, facts[fact]), (0.83, others[other])) for other in row["others"]}
     for here, there in sorted(lines):
         axes.plot(*zip(here, there, strict=True), color=EDGE, lw=0.8, zorder=1)
     for text, y in chunks.items():

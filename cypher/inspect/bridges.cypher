@@ -1,4 +1,4 @@
-// Bridges: the key elements that connect distant chunks (the first 50)
+// bridges: the key elements that connect distant chunks (the first 50)
 // :param corpus => 'demo'
 MATCH (k:KeyElement {corpus: $corpus})<-[:HAS_KEY_ELEMENT]-(f:AtomicFact)
 MATCH (d:Document)-[:HAS_CHUNK]->(c:Chunk)-[:HAS_ATOMIC_FACT]->(f)

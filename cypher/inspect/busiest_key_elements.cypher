@@ -1,4 +1,4 @@
-// The key elements with the most facts (the first 25): many paths lead through them
+// busiest_key_elements: those with the most facts (the first 25): many paths lead through them
 // :param corpus => 'demo'
 MATCH (k:KeyElement {corpus: $corpus})<-[:HAS_KEY_ELEMENT]-(f:AtomicFact)
 WITH k, count(f) AS facts

@@ -1,4 +1,4 @@
-// The chunks of one document in their order
+// chain: the chunks of one document in their order
 // :param corpus => 'demo'
 // :param document => 'joan_of_arc'
 MATCH (d:Document {corpus: $corpus})-[has:HAS_CHUNK]->(c:Chunk)

@@ -1,6 +1,7 @@
-// How two key elements are connected: the shortest paths over shared facts (at most ten, as many may be as short)
+// connection: how two key elements are connected: the shortest paths over shared facts (at most ten,
+// as many may be as short)
 // :param corpus => 'demo'
-// :param name => 'Napoleon Bonaparte'
+// :param name => 'Saint Michael'
 // :param other => 'Saint Margaret'
 MATCH (a:KeyElement {corpus: $corpus}), (b:KeyElement {corpus: $corpus})
 WHERE $name IN a.aliases AND $other IN b.aliases

@@ -1,4 +1,4 @@
-// The documents of a corpus: their status, size and number of facts
+// documents: the documents of a corpus: their status, size and number of facts
 // :param corpus => 'demo'
 MATCH (d:Document {corpus: $corpus})
 OPTIONAL MATCH (d)-[:HAS_CHUNK]->(c:Chunk)

@@ -1,4 +1,4 @@
-// The lengths of facts, as a histogram. The graph stores no token counts of facts: this estimates
+// histogram_of_facts: how long facts are. The graph stores no token counts of facts: this estimates
 // four characters a token, in Chinese one
 // :param corpus => 'demo'
 MATCH (d:Document {corpus: $corpus})-[:HAS_CHUNK]->(:Chunk)-[:HAS_ATOMIC_FACT]->(f:AtomicFact)

@@ -1,4 +1,5 @@
-// The shortest and the longest facts: a very short one says little, a very long one is not atomic
+// lengths_of_facts: the shortest and the longest: a very short fact says little, a very long one is
+// not atomic
 // :param corpus => 'demo'
 CALL () {
   MATCH (d:Document {corpus: $corpus})-[:HAS_CHUNK]->(c:Chunk)-[:HAS_ATOMIC_FACT]->(f:AtomicFact)

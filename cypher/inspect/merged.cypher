@@ -1,4 +1,4 @@
-// Merged key elements: wordings that now belong to another key element
+// merged: wordings that now belong to another key element
 // :param corpus => 'demo'
 MATCH (k:KeyElement {corpus: $corpus})
 WHERE k.merged_into IS NOT NULL

@@ -1,4 +1,4 @@
-// What is missing: chunks without facts, key elements without an embedding
+// missing: chunks without facts, key elements without an embedding
 // :param corpus => 'demo'
 CALL () {
   MATCH (:Document {corpus: $corpus})-[:HAS_CHUNK]->(c:Chunk)

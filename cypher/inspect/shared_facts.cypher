@@ -1,4 +1,4 @@
-// The facts that two key elements share, which make them neighbors
+// shared_facts: the facts that two key elements share, which make them neighbors
 // :param corpus => 'demo'
 // :param name => 'Saint Michael'
 // :param other => 'Saint Margaret'

@@ -1,16 +1,16 @@
-// One key element with its facts, their chunks, and the other key elements in these facts. The Table
-// view says how many facts the limit leaves out
+// surroundings: one key element with its facts and their chunks
+// The Table view adds the other key elements of each fact, and how many facts the limit leaves out
 // :param corpus => 'demo'
 // :param name => 'Saint Michael'
 // :param limit => 20
 MATCH (k:KeyElement {corpus: $corpus})
 WHERE $name IN k.aliases
-MATCH (d:Document)-[has_chunk:HAS_CHUNK]->(c:Chunk)-[has_fact:HAS_ATOMIC_FACT]->(f:AtomicFact)-[names:HAS_KEY_ELEMENT]->(k)
-WITH d, has_chunk, c, has_fact, f, names, k
-ORDER BY d.title, c.index, f.index
+MATCH (c:Chunk)-[has_fact:HAS_ATOMIC_FACT]->(f:AtomicFact)-[names:HAS_KEY_ELEMENT]->(k)
+WITH k, names, f, has_fact, c, COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } AS facts
+ORDER BY c.title, c.document, c.index, f.index
 LIMIT $limit
-MATCH (f)-[also:HAS_KEY_ELEMENT]->(neighbor:KeyElement)
-WITH *, COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } AS facts
-RETURN d, has_chunk, c, has_fact, f, names, k, also, neighbor,
-       CASE WHEN facts > $limit THEN toString($limit) + ' of ' ELSE 'all ' END + toString(facts)
-         + ' facts' AS drawn;
+RETURN k, names, f, has_fact, c,
+       COLLECT { MATCH (f)-[:HAS_KEY_ELEMENT]->(n) WHERE n <> k RETURN n.name ORDER BY n.name }
+         AS others,
+       CASE WHEN facts > $limit THEN toString(facts - $limit) + ' of ' ELSE 'none of ' END
+         + toString(facts) + ' facts' AS left_out;

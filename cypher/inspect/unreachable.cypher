@@ -1,6 +1,6 @@
-// Facts that paths cannot reach: facts without a key element; facts whose key elements have no
-// other fact, which only a search finds; facts whose key elements all have more than 250 facts, of
-// which a path sees a part
+// unreachable: facts that paths cannot reach
+// These are facts without a key element; facts whose key elements have no other fact, which only a
+// search finds; facts whose key elements all have more than 250 facts, of which a path sees a part
 // :param corpus => 'demo'
 MATCH (d:Document {corpus: $corpus})-[:HAS_CHUNK]->(c:Chunk)-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
 WITH f, d.title + ', chunk ' + toString(c.index) + ': ' + f.text AS shown, CASE

@@ -1,18 +1,22 @@
-// The evidence of a run: the cited chunks, their documents, the facts that contain the quotes, and
-// the key elements of the paths that led there (the latest run whose question contains these words;
-// leave them empty for the latest of all)
+// why: the evidence of a run: the cited chunks, their facts, the key elements that led there
+// Of each citation at most three facts: those that contain the quote, then those that name key
+// elements of the paths. It is the latest run whose question contains these words, without words
+// the latest of all
 // :param corpus => 'demo'
-// :param words => 'canonized'
+// :param words => ''
 MATCH (r:Run {corpus: $corpus})
 WHERE r.question CONTAINS $words
 WITH r ORDER BY r.asked DESC, r.id LIMIT 1
-MATCH (r)-[cited:CITED]->(c:Chunk)<-[has_chunk:HAS_CHUNK]-(d:Document)
-OPTIONAL MATCH (c)-[has_fact:HAS_ATOMIC_FACT]->(f:AtomicFact)-[names:HAS_KEY_ELEMENT]->(k:KeyElement)
-WHERE cited.quote CONTAINS f.text OR f.text CONTAINS cited.quote OR EXISTS { (r)-[:STEP]->(k) }
-WITH r, cited, c, has_chunk, d, has_fact, f, names, k
-ORDER BY cited.quote CONTAINS f.text OR f.text CONTAINS cited.quote DESC, f.index
-// A chunk has many facts about one key element: two stand for all.
-WITH r, cited, c, has_chunk, d, k, collect(has_fact)[..2] AS has_facts, collect(f)[..2] AS shown,
-     collect(names)[..2] AS names
-RETURN r, cited, c, has_chunk, d, has_facts, shown, names, k
+MATCH (r)-[cited:CITED]->(c:Chunk)
+CALL (r, cited, c) {
+  MATCH (c)-[has_fact:HAS_ATOMIC_FACT]->(f:AtomicFact)
+  OPTIONAL MATCH (f)-[names:HAS_KEY_ELEMENT]->(k:KeyElement)
+  WHERE EXISTS { (r)-[:HAS_PATH]->()-[:NEXT_STEP*0..]->()-[:INITIAL_NODE|AT]->(k) }
+  WITH has_fact, f, collect(names) AS names, collect(k) AS elements,
+       cited.quote CONTAINS f.text OR f.text CONTAINS cited.quote AS is_quoted
+  WHERE is_quoted OR size(elements) > 0
+  ORDER BY is_quoted DESC, size(elements) DESC, f.index
+  RETURN collect({has_fact: has_fact, fact: f, names: names, elements: elements})[..3] AS evidence
+}
+RETURN r, cited, c, evidence
 ORDER BY cited.number;

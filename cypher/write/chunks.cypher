@@ -4,7 +4,7 @@ UNWIND $chunks AS row
 MATCH (d:Document {id: row.document})
 WHERE d.deleting IS NULL
 MERGE (c:Chunk {id: row.id})
-ON CREATE SET c.corpus = $corpus, c.document = row.document, c.text = row.text,
+ON CREATE SET c.corpus = $corpus, c.document = row.document, c.title = d.title, c.text = row.text,
               c.tokens = row.tokens, c.pending = row.pending
 MERGE (d)-[:HAS_CHUNK]->(c)
 WITH c, row WHERE NOT EXISTS { (c)-[:HAS_ATOMIC_FACT]->() }

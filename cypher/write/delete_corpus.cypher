@@ -2,4 +2,5 @@
 MATCH (c:Corpus {name: $corpus})
 WHERE NOT EXISTS { MATCH (:Document {corpus: $corpus}) }
 OPTIONAL MATCH (r:Run {corpus: $corpus})
-DETACH DELETE r, c
+OPTIONAL MATCH (r)-[:HAS_PATH]->()-[:NEXT_STEP*0..]->(step)
+DETACH DELETE r, c, step

@@ -2,5 +2,6 @@
 MATCH (r:Run {corpus: $corpus})
 WHERE NOT EXISTS { MATCH (:Document {corpus: $corpus}) }
 CALL (r) {
-  DETACH DELETE r
+  OPTIONAL MATCH (r)-[:HAS_PATH]->()-[:NEXT_STEP*0..]->(step)
+  DETACH DELETE r, step
 } IN TRANSACTIONS OF 500 ROWS

@@ -12,7 +12,11 @@ SET r.question = $question, r.plan = $plan, r.analysis = $analysis, r.answer = $
     r.decider = $decider, r.seconds = $seconds, r.calls = $calls, r.tokens = $tokens
 WITH r
 CALL (r) {
-  MATCH (r)-[old:INITIAL_NODE|STEP|CITED]->()
+  MATCH (r)-[old:CITED]->()
   DELETE old
+}
+CALL (r) {
+  MATCH (r)-[:HAS_PATH]->()-[:NEXT_STEP*0..]->(old)
+  DETACH DELETE old
 }
 RETURN r.id AS id

@@ -186,6 +186,7 @@ def browser(
     The embedded Neo4j is started if it does not run.
     """
     from graphreader.settings import display_url
+    from graphreader.store.connection import statements_folder
 
     settings = read_settings()
     if settings.neo4j_uri:
@@ -212,6 +213,8 @@ def browser(
         print(f"  Connect URL    {access['uri']}")
         print(f"  Username       {access['username']}")
         print(f"  Password       {access.get('password') or 'the one in NEO4J_PASSWORD'}")
+        queries = statements_folder() / "inspect" / "favorites.zip"
+        print(f"Drag into its window, for colours and saved queries: {queries}")
     if open_:
         import webbrowser
 

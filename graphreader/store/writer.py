@@ -396,13 +396,11 @@ def _run_relationships(reading: Reading) -> dict[str, list[Row]]:
             "stopped": path.stopped,
             "notebook": path.notebook,
             "error": path.error,
+            "steps": [
+                {**asdict(call), "number": number} for number, call in enumerate(path.functions, 1)
+            ],
         }
         for number, path in enumerate(reading.paths, 1)
-    ]
-    steps = [
-        {**asdict(call), "path": path_number, "number": number}
-        for path_number, path in enumerate(reading.paths, 1)
-        for number, call in enumerate(path.functions, 1)
     ]
     citations = [
         {
@@ -412,4 +410,4 @@ def _run_relationships(reading: Reading) -> dict[str, list[Row]]:
         }
         for number, citation in enumerate(reading.citations, 1)
     ]
-    return {"paths": paths, "steps": steps, "citations": citations}
+    return {"paths": paths, "citations": citations}

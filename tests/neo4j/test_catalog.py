@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -24,6 +25,7 @@ from graphreader.store.catalog import (
 )
 from graphreader.store.connection import Connection, Row
 from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk
+from scripts.favorites import favorites
 from tests.neo4j.texts import document, node_ids, read, write
 from tests.project.markdown import part_of_joan
 from tests.servers import both_versions
@@ -179,6 +181,7 @@ async def test_run_subgraph(connection: Connection, writer: GraphWriter) -> None
 ROOT = Path(__file__).parents[2]
 INSPECT = ROOT / "cypher" / "inspect"
 NAMES = sorted(query.stem for query in INSPECT.glob("*.cypher"))
+GRASS = (INSPECT / "colours.grass").read_text(encoding="utf-8")
 README = (ROOT / "cypher" / "README.md").read_text(encoding="utf-8")
 CORPUS = "test-inspect"
 
@@ -230,19 +233,30 @@ async def test_queries_look_at_one_corpus(connection: Connection, example: Graph
         assert nowhere == [] or not any(value for row in nowhere for value in row.values()), name
 
 
-# What a query needs stands above it, one parameter a line, and the corpus is always the demo's. The
-# README lists the queries that there are.
+# A query begins with its name; what it needs stands above it, one parameter a line. The README lists
+# the queries that there are, and the file for Neo4j Browser has them as they are (`python -m
+# scripts.favorites`), with one value for each parameter and all of the style.
 def test_queries_say_what_they_need() -> None:
+    with ZipFile(INSPECT / "favorites.zip") as archive:
+        packed = {one: archive.read(one).decode() for one in archive.namelist()}
+    values = packed["GraphReader/0_values.cypher"]
     for name in NAMES:
         text = (INSPECT / f"{name}.cypher").read_text(encoding="utf-8")
 
         assert set(parameters(name)) == set(re.findall(r"\$(\w+)", text)), name
-        assert parameters(name)["corpus"] == "demo"
+        assert {f":param {one} => {value!r};" for one, value in parameters(name).items()} <= set(
+            values.splitlines()
+        )
+        assert text.startswith(f"// {name}: ")
         assert text.endswith(";\n")
+    assert packed == favorites()
+    assert len(re.findall(r":param (\w+)", values)) == len(set(re.findall(r":param (\w+)", values)))
+    assert packed["GraphReader/0_colours.cypher"].count('"caption"') == GRASS.count("caption:") > 10
     assert sorted(re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE)) == NAMES
 
 
-# A run is drawn a path at a time or as a whole, and each chunk with its document.
+# A run is drawn a path at a time or as a whole, each step behind the one before it, chunks with the
+# title of their document.
 async def test_a_run_is_drawn_by_paths(connection: Connection, example: GraphReader) -> None:
     drawn = {}
     for path in (0, 1, 2):
@@ -251,22 +265,24 @@ async def test_a_run_is_drawn_by_paths(connection: Connection, example: GraphRea
     everything, first, second = drawn.values()
 
     assert 0 < len(first) < len(everything) > len(second) > 0
-    assert {row["drawn"].split(" ", 1)[0] for row in everything} == {"all"}
-    assert first[0]["drawn"] == "1 of " + everything[0]["drawn"].removeprefix("all ")
-    assert all((row["d"] is None) == ("index" not in row["here"]) for row in everything)
+    assert {row["step"]["path"] for row in first} == {1}
+    assert first[0]["p"]["paths"] == max(row["step"]["path"] for row in everything)
+    assert [row["next"] is None for row in first] == ["number" not in row["step"] for row in first]
+    places = [row["place"] for row in everything]
+    assert {place["title"] for place in places if "index" in place} == {"joan_of_arc"}
 
 
-# The surroundings tell how many facts are left out.
-@pytest.mark.parametrize(("limit", "begin"), [(1, "1 of "), (500, "all ")])
-async def test_what_is_left_out(
-    connection: Connection, example: GraphReader, limit: int, begin: str
-) -> None:
-    values = {**parameters("surroundings"), "corpus": CORPUS, "limit": limit}
+# Of the surroundings only the key element itself is drawn as one, and they tell how many facts are
+# left out.
+async def test_surroundings(connection: Connection, example: GraphReader) -> None:
+    values = {**parameters("surroundings"), "corpus": CORPUS}
     found = await connection.read("inspect/surroundings", **values)
-    facts = {row["f"]["id"] for row in found}
+    (one,) = await connection.read("inspect/surroundings", **{**values, "limit": 1})
 
-    assert {row["drawn"].startswith(begin) for row in found} == {True}
-    assert len(facts) == 1 if limit == 1 else found[0]["drawn"] == f"all {len(facts)} facts"
+    assert {row["k"]["name"] for row in found} == {values["name"]}
+    assert all(values["name"] not in row["others"] for row in found)
+    assert {row["left_out"] for row in found} == {f"none of {len(found)} facts"}
+    assert one["left_out"] == f"{len(found) - 1} of {len(found)} facts"
 
 
 # The chain has every chunk once, each but the last with its successor; a graph at rest has nothing

@@ -31,12 +31,33 @@ async def runs(connection: Connection, corpus: str) -> list[Row]:
     """The kept runs, by their ids, with all that they are tied to."""
     return await query(
         connection,
-        "MATCH (r:Run {corpus: $corpus}) "
-        "RETURN properties(r) AS run, COLLECT { MATCH (r)-[t]->(n) "
-        "RETURN [type(t), properties(t), coalesce(n.name, n.index)] "
-        "ORDER BY type(t), t.path, t.number } AS ties ORDER BY r.id",
+        """
+        MATCH (r:Run {corpus: $corpus})
+        RETURN properties(r) AS run,
+               COLLECT { MATCH (r)-[t:CITED]->(c) RETURN [properties(t), c.index] ORDER BY t.number }
+                 AS cited,
+               COLLECT {
+                 MATCH (r)-[:HAS_PATH]->(p)
+                 RETURN [properties(p), [(p)-[:INITIAL_NODE]->(k) | k.name][0]] ORDER BY p.path
+               } AS paths,
+               COLLECT {
+                 MATCH way = (r)-[:HAS_PATH]->()-[:NEXT_STEP*1..]->(s)
+                 OPTIONAL MATCH (s)-[:AT]->(n)
+                 RETURN [properties(s), length(way) - 1, coalesce(n.name, n.index)]
+                 ORDER BY s.path, s.number
+               } AS steps
+        ORDER BY r.id
+        """,
         corpus=corpus,
     )
+
+
+async def remains(connection: Connection, corpus: str) -> int:
+    """How many nodes the kept runs of a corpus have."""
+    text = "MATCH (n:Run|Path|Step {corpus: $corpus}) RETURN count(n) AS nodes"
+    (row,) = await query(connection, text, corpus=corpus)
+    nodes: int = row["nodes"]
+    return nodes
 
 
 @pytest.fixture
@@ -86,7 +107,8 @@ async def reading(writer: GraphWriter) -> Reading:
 async def test_a_run_is_kept(connection: Connection, writer: GraphWriter, reading: Reading) -> None:
     problem = await write_run(connection, writer.corpus, reading)
     (kept,) = await runs(connection, writer.corpus)
-    cited, other, began, failed, *steps = kept["ties"]
+    cited, other = kept["cited"]
+    began, failed = kept["paths"]
 
     assert problem is None
     assert kept["run"].pop("asked").year > 2000
@@ -106,18 +128,20 @@ async def test_a_run_is_kept(connection: Connection, writer: GraphWriter, readin
         "tokens": 1_200,
     }
     place = {"start": 11, "end": 20, "quote": "The band.", "claims": ["Casa Loma."]}
-    assert cited == ["CITED", {"number": 1, **place}, 1]
-    assert other[1]["quote"] == "The castle."
+    assert cited == [{"number": 1, **place}, 1]
+    assert other[0]["quote"] == "The castle."
     notes = {"notebook": "Danko Jones is from Toronto.", "stopped": "termination", "calls": 4}
-    assert began == ["INITIAL_NODE", {"path": 1, **notes}, "Never Too Loud"]
-    assert (failed[1]["error"], failed[2]) == ("The model went away.", "Casa Loma")
-    assert [(one[1]["number"], one[1]["function"], one[2]) for one in steps] == [
-        (1, "read_chunk", "Never Too Loud"),
-        (2, "search_more", 0),
-        (3, "read_neighbor_node", "Never Too Loud"),
-        (4, "termination", "Toronto"),
+    number = {"corpus": writer.corpus, "path": 1, "paths": 2}
+    assert began == [{**number, **notes}, "Never Too Loud"]
+    assert (failed[0]["error"], failed[1]) == ("The model went away.", "Casa Loma")
+    assert [(at, one["number"], one["function"], place) for one, at, place in kept["steps"]] == [
+        (1, 1, "read_chunk", "Never Too Loud"),
+        (2, 2, "search_more", 0),
+        (3, 3, "read_neighbor_node", "Never Too Loud"),
+        (4, 4, "termination", "Toronto"),
     ]
-    assert (steps[0][1]["argument"], steps[0][1]["rationale"]) == ("albums, chunk 0", "why 1")
+    first = kept["steps"][0][0]
+    assert (first["argument"], first["rationale"]) == ("albums, chunk 0", "why 1")
 
 
 # A run that is kept again is the same, and what was kept before of it is not kept twice. Runs
@@ -127,11 +151,12 @@ async def test_kept_again(connection: Connection, writer: GraphWriter, reading: 
     await write_run(connection, writer.corpus, early)
     await write_run(connection, writer.corpus, reading)
     (once,) = await runs(connection, writer.corpus)
+    nodes = await remains(connection, writer.corpus)
     for again in (reading, replace(reading, run=""), replace(reading, run="")):
         await write_run(connection, writer.corpus, again)
     kept = {row["run"]["id"]: row for row in await runs(connection, writer.corpus)}
 
-    assert len(once["ties"]) == 8
+    assert (len(once["cited"]), len(once["paths"]), len(once["steps"]), nodes) == (2, 2, 4, 7)
     assert len(kept) == 3
     assert kept[reading.run] == once
 
@@ -144,7 +169,7 @@ async def test_a_run_changes_nothing_else(
 ) -> None:
     toronto = (await node_ids(writer))["Toronto"]
     nodes = (
-        "MATCH (n) WHERE NOT n:Run AND (n.corpus = $corpus OR n:Corpus AND n.name = $corpus) "
+        "MATCH (n) WHERE NOT n:Run|Path|Step AND (n.corpus = $corpus OR n:Corpus AND n.name = $corpus) "
         "RETURN properties(n) AS node, COUNT { (n)-->() } AS ties ORDER BY coalesce(n.id, '')"
     )
 
@@ -168,8 +193,8 @@ async def test_a_run_changes_nothing_else(
     assert len(before[0]) > 10
 
 
-# What is gone when a run is kept is left out, and the rest is kept. A text that is deleted later
-# goes with all its nodes; the runs that touched it stay with the rest.
+# What is gone when a run is kept is left out, and the rest is kept, as are all steps. A text that is
+# deleted later goes with all its nodes; the runs that touched it stay with the rest.
 async def test_deleted_texts(connection: Connection, writer: GraphWriter, reading: Reading) -> None:
     deleter = Deleter(connection, writer.corpus)
     await write_run(connection, writer.corpus, reading)
@@ -181,11 +206,15 @@ async def test_deleted_texts(connection: Connection, writer: GraphWriter, readin
     late, _ = sorted(await runs(connection, writer.corpus), key=lambda row: row["run"]["id"])
 
     assert kept["run"]["answer"] == reading.answer
-    assert [tie[2] for tie in kept["ties"]] == [0, "Casa Loma", "Toronto"]
+    assert [index for _, index in kept["cited"]] == [0]
+    assert [name for _, name in kept["paths"]] == [None, "Casa Loma"]
+    assert [place for _, _, place in kept["steps"]] == [None, None, None, "Toronto"]
     assert set(await node_ids(writer)) == {"Casa Loma", "castle", "Toronto"}
     assert problem is None
     assert late["run"]["id"].startswith("late")
-    assert [tie[0] for tie in late["ties"]] == ["CITED", "INITIAL_NODE", "STEP"]
+    assert {name: late[name] for name in ("cited", "paths", "steps")} == {
+        name: kept[name] for name in ("cited", "paths", "steps")
+    }
 
 
 # A corpus that is deleted takes its runs along, and those of no other one. A run of a corpus that
@@ -207,5 +236,5 @@ async def test_corpora(
     assert gone
     assert "is gone" in gone
     assert [row["run"]["answer"] for row in early] == [reading.answer]  # it had documents then
-    assert await runs(connection, writer.corpus) == []
+    assert await remains(connection, writer.corpus) == 0
     assert len(await runs(connection, other.corpus)) == 1

@@ -17,12 +17,13 @@ from graphreader.settings import Settings
 TIMES = ("created", "updated")
 
 _NODES = """
-MATCH (n) WHERE NOT n:Run AND (n.corpus = $corpus OR n:Corpus AND n.name = $corpus)
+MATCH (n) WHERE NOT n:Run|Path|Step AND (n.corpus = $corpus OR n:Corpus AND n.name = $corpus)
 RETURN labels(n) AS labels, coalesce(n.id, n.name) AS id, properties(n) AS properties
 """
 _RELATIONSHIPS = """
 MATCH (n)-[r]-(other)
-WHERE NOT n:Run AND NOT other:Run AND (n.corpus = $corpus OR n:Corpus AND n.name = $corpus)
+WHERE NOT n:Run|Path|Step AND NOT other:Run|Path|Step
+  AND (n.corpus = $corpus OR n:Corpus AND n.name = $corpus)
 WITH DISTINCT r
 RETURN type(r) AS type, properties(r) AS properties,
        coalesce(startNode(r).id, startNode(r).name) AS start,
