@@ -11,7 +11,8 @@ TARGET = INSPECT / "favorites.zip"
 
 def favorites() -> dict[str, str]:
     """The text of each favorite, by the name of its file; the Browser shows their folder."""
-    queries = {one.name: one.read_text(encoding="utf-8") for one in sorted(INSPECT.glob("*.cypher"))}
+    files = sorted(INSPECT.glob("*.cypher"))
+    queries = {file.name: file.read_text(encoding="utf-8") for file in files}
     grass = (INSPECT / "colours.grass").read_text(encoding="utf-8")
     # As JSON, because a semicolon ends a command.
     style = {
@@ -19,13 +20,13 @@ def favorites() -> dict[str, str]:
         for selector, rules in re.findall(r"^(\S+) \{\n(.*?)^\}", grass, re.MULTILINE | re.DOTALL)
     }
     parameters = re.findall(r"^// (:param .+)$", "\n".join(queries.values()), re.MULTILINE)
-    files = {
+    texts = {
         "0_colours.cypher": f"// 0 colours: run this first\n:style {json.dumps(style)}\n",
         "0_values.cypher": "// 0 values: what the queries ask for; change it, then run it\n"
         + "".join(f"{parameter};\n" for parameter in dict.fromkeys(parameters)),
         **queries,
     }
-    return {f"GraphReader/{name}": text for name, text in files.items()}
+    return {f"GraphReader/{name}": text for name, text in texts.items()}
 
 
 def main() -> None:

@@ -23,9 +23,6 @@ PICTURES = ROOT / "docs" / "pictures"
 
 INSPECT = ROOT / "cypher" / "inspect"
 
-SHORT_QUESTION = "Which pope canonized Joan of Arc?"
-"""Its run has few enough steps for a picture."""
-
 GRAPHS = {
     INSPECT / "surroundings.cypher": PICTURES / "graph.png",
     INSPECT / "chain.cypher": PICTURES / "chain.png",
@@ -48,7 +45,7 @@ def main() -> None:
     with GraphReader("demo", settings=settings) as reader:
         reader.ingest(TEXT)
         terminal_picture(reader, QUESTION, PICTURES / "ask.svg")
-        reader.ask(SHORT_QUESTION, mode="adaptive", keep_run=True)
+        reader.ask(QUESTION, mode="paper", keep_run=True)
     graph_pictures(embedded.ensure_running(settings), GRAPHS, chromium)
     for document in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         if drawings_in(document):

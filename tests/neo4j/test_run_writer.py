@@ -34,8 +34,9 @@ async def runs(connection: Connection, corpus: str) -> list[Row]:
         """
         MATCH (r:Run {corpus: $corpus})
         RETURN properties(r) AS run,
-               COLLECT { MATCH (r)-[t:CITED]->(c) RETURN [properties(t), c.index] ORDER BY t.number }
-                 AS cited,
+               COLLECT {
+                 MATCH (r)-[t:CITED]->(c) RETURN [properties(t), c.index] ORDER BY t.number
+               } AS cited,
                COLLECT {
                  MATCH (r)-[:HAS_PATH]->(p)
                  RETURN [properties(p), [(p)-[:INITIAL_NODE]->(k) | k.name][0]] ORDER BY p.path
@@ -169,7 +170,8 @@ async def test_a_run_changes_nothing_else(
 ) -> None:
     toronto = (await node_ids(writer))["Toronto"]
     nodes = (
-        "MATCH (n) WHERE NOT n:Run|Path|Step AND (n.corpus = $corpus OR n:Corpus AND n.name = $corpus) "
+        "MATCH (n) WHERE NOT n:Run|Path|Step "
+        "AND (n.corpus = $corpus OR n:Corpus AND n.name = $corpus) "
         "RETURN properties(n) AS node, COUNT { (n)-->() } AS ties ORDER BY coalesce(n.id, '')"
     )
 
@@ -193,8 +195,8 @@ async def test_a_run_changes_nothing_else(
     assert len(before[0]) > 10
 
 
-# What is gone when a run is kept is left out, and the rest is kept, as are all steps. A text that is
-# deleted later goes with all its nodes; the runs that touched it stay with the rest.
+# What is gone when a run is kept is left out, and the rest is kept, as are all steps. A text that
+# is deleted later goes with all its nodes; the runs that touched it stay with the rest.
 async def test_deleted_texts(connection: Connection, writer: GraphWriter, reading: Reading) -> None:
     deleter = Deleter(connection, writer.corpus)
     await write_run(connection, writer.corpus, reading)
