@@ -93,7 +93,9 @@ class WaitDisplay:
         if self._live:
             self._text = text
             self._until = end + _ATTEMPT_SECONDS if waiting.seconds else math.inf
-        elif text and (
+        elif not text:
+            self._printed.pop(service, None)
+        elif (
             end > self._printed.get(service, -math.inf) + _WAIT_SECONDS
             and now >= self._repeat.get(text, now)
         ):

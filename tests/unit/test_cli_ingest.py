@@ -192,7 +192,7 @@ def test_a_long_log(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 # What an ingest waits for stands in a line: below the bars until the next attempt or the answer; in
-# a log at once, but not again within a minute, nor for a wait that ends soon after the last one.
+# a log at once, but not again within a minute, nor for a wait that would end soon after another.
 def test_what_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     texts = [f"fake:model: 500, try {number} of 6 in 2 s" for number in (2, 3, 4)]
@@ -202,6 +202,8 @@ def test_what_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
             progress(Waiting("Neo4j", "Neo4j does not answer", 2.0))
             clock.go_on(3)
         progress(Waiting("fake:model", "fake:model: 500, try 5 of 6 in 8 s", 8.0))
+        progress(Waiting("fake:model", "", 0.0))
+        progress(Waiting("fake:model", "fake:model: 429, try 2 of 6 in 4 s", 4.0))
     live = WaitDisplay(live=True, clock=clock.now)
     live(Waiting("fake:model", texts[0], 2.0))
     shown = [[line.plain for line in live.lines]]
@@ -217,6 +219,7 @@ def test_what_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
         *[texts[0], "Neo4j does not answer"],
         texts[2],
         "fake:model: 500, try 5 of 6 in 8 s",
+        "fake:model: 429, try 2 of 6 in 4 s",
     ]
     late = ["fake:model: no whole reply"]
     assert shown == [[texts[0]], [], late, late, []]
