@@ -95,10 +95,9 @@ class WaitDisplay:
             self._until = end + _ATTEMPT_SECONDS if waiting.seconds else math.inf
         elif not text:
             self._printed.pop(service, None)
-        elif (
-            end > self._printed.get(service, -math.inf) + _WAIT_SECONDS
-            and now >= self._repeat.get(text, now)
-        ):
+        elif end > self._printed.get(
+            service, -math.inf
+        ) + _WAIT_SECONDS and now >= self._repeat.get(text, now):
             self._printed[service], self._repeat[text] = end, now + _SAME_SECONDS
             print_progress(text)
 

@@ -415,7 +415,7 @@ def test_html_without_ends(unit: str) -> None:
     start = time.process_time()
     content = read_html(data, "a.html")
 
-    assert time.process_time() - start < 6
+    assert time.process_time() - start < 60  # in quadratic time it would be hours
     assert content.text.startswith("Joan.")
     assert [one.reason for one in content.skipped] == ["a tag without an end"] * ("tr" not in unit)
 
@@ -423,10 +423,9 @@ def test_html_without_ends(unit: str) -> None:
 # A file on which a parser stalls, or that takes too much memory, is refused in time; the next one
 # is read, by a process without the environment.
 def test_parser_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parser_process, "MAX_SECONDS", 5.0)
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     for body, message in (
-        ("import time; time.sleep(60)", "more than 5 s"),
+        ("import time; time.sleep(600)", "more than 1 s"),
         ("bytes(4 * 2**30)", "GiB of memory"),
         ("import os; raise KeyError(os.environ.get('OPENAI_API_KEY'))", r"\(None\)"),
         ("import os; os._exit(1)", "or its parser fails"),
@@ -437,6 +436,7 @@ def test_parser_process(monkeypatch: pytest.MonkeyPatch) -> None:
             f"def read(data, shown):\n    {body}\nparser_process.serve({{'.x': read}})"
         )
         monkeypatch.setattr(parser_process, "_PROGRAM", program)
+        monkeypatch.setattr(parser_process, "MAX_SECONDS", 1.0 if "sleep" in body else 60.0)
         parser = parser_process.ParserProcess()
         try:
             if message:
@@ -527,7 +527,7 @@ def test_malicious_structures(tmp_path: Path, name: str, data: bytes) -> None:
     start = time.monotonic()
     (reason,) = reasons(write(tmp_path / name, data))
 
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 50  # less than the process may take
     assert re.search("damaged|no text", reason)
 
 
