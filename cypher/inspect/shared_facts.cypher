@@ -1,7 +1,7 @@
 // shared_facts: the facts that two key elements share, which make them neighbors
 // :param corpus => 'demo'
-// :param name => 'Saint Michael'
-// :param other => 'Saint Margaret'
+// :param name => 'Charles VII'
+// :param other => 'Reims'
 MATCH (a:KeyElement {corpus: $corpus})<-[:HAS_KEY_ELEMENT]-(f:AtomicFact)-[:HAS_KEY_ELEMENT]->(b:KeyElement)
 WHERE $name IN a.aliases AND $other IN b.aliases
 MATCH (d:Document)-[:HAS_CHUNK]->(c:Chunk)-[:HAS_ATOMIC_FACT]->(f)

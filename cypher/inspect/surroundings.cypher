@@ -1,7 +1,7 @@
 // surroundings: one key element with its facts and their chunks
 // The Table view adds the other key elements of each fact, and how many facts the limit leaves out
 // :param corpus => 'demo'
-// :param name => 'Saint Michael'
+// :param name => 'Charles VII'
 // :param limit => 20
 MATCH (k:KeyElement {corpus: $corpus})
 WHERE $name IN k.aliases
