@@ -39,6 +39,11 @@ def atomic_write(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Bi
         temporary.unlink(missing_ok=True)
 
 
+def file_source(path: str | os.PathLike[str]) -> str:
+    """The path with links resolved, and an escape for each byte in it that is no character."""
+    return os.fsencode(os.path.realpath(path)).decode("utf-8", "backslashreplace")
+
+
 def bounded_lines(file: BinaryIO, limit: int) -> Iterator[tuple[int, bytes]]:
     """The lines that are not blank, numbered from 1, cut behind `limit + 1` bytes."""
     number = 0

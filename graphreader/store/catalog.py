@@ -7,6 +7,7 @@ from typing import Literal
 
 from graphreader.documents import Chunk, Document, without_surrogates
 from graphreader.errors import UnknownCorpusError, UnknownDocumentError
+from graphreader.files import file_source
 from graphreader.store.connection import Connection, Row
 from graphreader.store.records import Node
 
@@ -137,8 +138,9 @@ class Catalog:
 
     async def find(self, corpus: str, name: str) -> str:
         """Return the id of the one document with this id, path or title."""
-        name = without_surrogates(name).replace("\0", "")
-        paths = [name, os.path.abspath(name), os.path.realpath(name)]
+        path = name.replace("\0", "")
+        name = without_surrogates(path)
+        paths = [name, os.path.abspath(name), file_source(path)]
         rows = await self._connection.read(
             "read/find_document", corpus=corpus, name=name, paths=paths
         )

@@ -65,7 +65,7 @@ def bad_files(folder: Path) -> dict[str, str]:
         "missing.txt": "missing.txt does not exist: check the path",
         "empty.txt": "empty.txt has no text in it",
         "binary.txt": "binary.txt is binary",
-        "paper.pdf": "paper.pdf cannot be read (",
+        "paper.pdf": "paper.pdf cannot be read, it is damaged",
         "picture.png": "picture.png is not a .docx, .epub, ",
         "folder.txt": "folder.txt holds no .docx, .epub, ",
         "pipe.txt": "pipe.txt is not a regular file",

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -122,7 +123,10 @@ def test_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(loaded) == 8
     assert "holds no .docx, .epub, " in refused["empty"].reason
     assert (refused["empty"].source, refused["a.xyz"].title) == ("empty", "a")
-    assert refused["in/z.md"].reason == ("in/z.md cannot be read ('some\\nthing'): is it damaged?")
+    assert refused["in/z.md"].reason == (
+        "in/z.md cannot be read, it is damaged or not of the format that its name says: save it "
+        "anew, or leave it out."
+    )
 
 
 # Text from standard input is named by its id; both come together.
@@ -202,6 +206,20 @@ def test_json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+# A line that is nested without end, or has too many values for memory, is refused; long texts with
+# the same signs in them are read.
+def test_hostile_lines(tmp_path: Path) -> None:
+    values = b"{}," * 400_000
+    data = b"[" * 10_000, b'{"text": "a", "x": [' + values + b"1]}", b'{"text": "' + values + b'"}'
+    nested, many, text = read(write(tmp_path / "a.jsonl", b"\n".join(data)))
+
+    assert isinstance(nested, Refused)
+    assert "line 1: it cannot be read, it is damaged or nested too deeply" in nested.reason
+    assert isinstance(many, Refused)
+    assert "more than 1,048,576 characters beside its strings" in many.reason
+    assert isinstance(text, Document)
+
+
 # The same text under the same name is one document.
 def test_repeated_lines(tmp_path: Path) -> None:
     lines = [{"id": "a", "text": one} for one in ("One.", "One.", "Two.", "One.")]
@@ -213,16 +231,22 @@ def test_repeated_lines(tmp_path: Path) -> None:
     ]
 
 
-# A file is read line by line, as its documents are asked for.
+# A file is read line by line, as its documents are asked for, up to the end that it had at first:
+# one that grows as fast as it is read has an end, too.
 def test_lazy(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl", b'{"text": "One."}\n{"text": "Two."}')
+    path = write(
+        tmp_path / "a.jsonl", b'{"text": "One."}\n' + b" " * 20_000 + b'{"text": "Two."}\n'
+    )
     (source,) = sources_of([path])
     loading = source.documents("c")
     next(loading)
-    with path.open("a") as file:
-        file.write('\n{"text": "Three."}')
+    with path.open("r+b") as file:
+        file.seek(-5, os.SEEK_END)
+        file.write(b'o!"}\n{"text": "Three."}\n')
+    (second,) = loading
 
-    assert len(list(loading)) == 2
+    assert isinstance(second, Document)
+    assert second.text == "Two!"
 
 
 # A file that is replaced by a link out of its folder after the walk is not read, one that is gone
@@ -242,6 +266,53 @@ def test_folder_that_changes(tmp_path: Path) -> None:
     assert isinstance(second, Refused)
     assert "does not exist" in second.reason
     assert isinstance(third, Document)
+
+
+# So is a file that is replaced in the moment in which it is opened.
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl"])
+def test_link_in_the_last_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    secret = write(tmp_path / "secret" / name, b'{"text": "A key."}')
+    path = write(tmp_path / "folder" / name)
+    open_now = os.open
+
+    def opened(target: str, flags: int, mode: int = 0o777) -> int:
+        path.unlink()
+        path.symlink_to(secret)
+        file = open_now(target, flags, mode)
+        path.unlink()
+        write(path)
+        return file
+
+    sources = sources_of([tmp_path / "folder"])
+    monkeypatch.setattr(os, "open", opened)
+    (refused,) = sources[0].documents("c")
+
+    assert isinstance(refused, Refused)
+    assert "leads to another file" in refused.reason
+
+
+# Files whose names differ in bytes that are no characters are different documents.
+@pytest.mark.skipif(sys.platform != "linux", reason="others have no such names")
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    for name in (b"a\xff.txt", b"a\xfe.txt"):
+        write(tmp_path / os.fsdecode(name))
+    first, second = documents(tmp_path)
+
+    assert first.id != second.id
+    assert second.source == f"{tmp_path.resolve()}/a\\xff.txt"
+
+
+# Folders in folders without an end are left out with a sentence, the others are read.
+def test_deep_folders(tmp_path: Path) -> None:
+    for depth in range(120):
+        write(tmp_path.joinpath(*"d" * depth, "a.txt"))
+    loaded = read(tmp_path)
+
+    assert [isinstance(one, Document) for one in loaded] == [True] * 101 + [False]
+    assert isinstance(loaded[-1], Refused)
+    assert "more than 100 folders deep: name it by itself" in loaded[-1].reason
 
 
 EMPTY = "A path is empty: name a file or a folder, or leave it out."

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
 from hashlib import sha256
+from io import BytesIO
 from typing import Any
 
 from charset_normalizer import CharsetMatch, from_bytes
@@ -18,6 +19,7 @@ from graphreader.text.sentences import language_of
 MAX_CHARACTERS = 20_000  # characters of a document's metadata as JSON
 MAX_TITLE, MAX_SOURCE = 300, 8_000
 """Characters; Neo4j indexes no value of more than about 32 kB."""
+MAX_HEADINGS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,9 @@ def document_of(
 ) -> Document:
     """The document of a content; `title` serves where the content names none.
 
-    NULs and lone surrogates become U+FFFD; metadata beyond MAX_CHARACTERS are `skipped`, titles
-    are cut. Raises DocumentError, which calls the source `shown`, for a text of white space only.
+    NULs and lone surrogates become U+FFFD; metadata beyond MAX_CHARACTERS and headings beyond
+    MAX_HEADINGS are `skipped`, titles and headings are cut at MAX_TITLE. Raises DocumentError,
+    which calls the source `shown`, for a text of white space only.
     """
     text, source = clean(content.text), clean(source)
     if len(source) > MAX_SOURCE:
@@ -58,6 +61,8 @@ def document_of(
     if is_blank(text):
         raise DocumentError(f"{shown or source} has no text in it: leave it out or fill it.")
     metadata, left_out = plain(content.metadata)
+    if len(content.headings) > MAX_HEADINGS:
+        left_out += (Skipped("headings", f"a document has at most {MAX_HEADINGS:,}"),)
     return Document(
         corpus=corpus,
         id=identity(clean(corpus), source),
@@ -68,7 +73,7 @@ def document_of(
         language=language_of(text),
         metadata=metadata,
         page_starts=content.page_starts,
-        headings=tuple((start, clean(heading)) for start, heading in content.headings),
+        headings=tuple((at, clean(one)[:MAX_TITLE]) for at, one in content.headings[:MAX_HEADINGS]),
         skipped=(*content.skipped, *left_out),
     )
 
@@ -138,7 +143,10 @@ def refusal_reason(error: Exception, shown: str) -> str:
     """One sentence on why something cannot be read, for an exception of any library."""
     if isinstance(error, DocumentError):
         return str(error)
-    return f"{shown} cannot be read ({error_text(error)}): is it damaged?"
+    problem = "not of the format that its name says"
+    if isinstance(error, RecursionError):
+        problem = "nested too deeply"
+    return f"{shown} cannot be read, it is damaged or {problem}: save it anew, or leave it out."
 
 
 _BOMS = {  # UTF-32 first: its marks begin like those of UTF-16
@@ -181,9 +189,9 @@ def _declared_encoding(data: bytes, name: str) -> str:
 def _likeliest_encoding(data: bytes) -> str:
     """The encoding in which the lines that are not ASCII look most like a language."""
     sample = b""
-    for line in data.splitlines():
+    for line in BytesIO(data.replace(b"\r", b"\n")):  # without a list of perhaps millions
         if not line.isascii():
-            sample += line[:_SAMPLE] + b"\n"
+            sample += line[:_SAMPLE]
         if len(sample) > _SAMPLE:
             break
     candidates = _WESTERN if _is_western(sample) else _LIKELY

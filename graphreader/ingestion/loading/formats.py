@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import unquote
@@ -24,7 +25,9 @@ import yaml
 
 from graphreader.documents import Document, Skipped
 from graphreader.errors import DocumentError
+from graphreader.files import file_source
 from graphreader.ingestion.loading.content import (
+    MAX_HEADINGS,
     Content,
     clean,
     document_of,
@@ -38,13 +41,13 @@ from graphreader.ingestion.loading.parser_process import parse
 MAX_BYTES = 64 * 1024 * 1024
 
 
-def load(path: Path, corpus: str) -> Document:
+def load(path: Path, corpus: str, real: str = "") -> Document:
     """Read a file that is one document of `corpus`. Raises DocumentError, or a library's error.
 
     The title is the one in the file, else its name; `source` the absolute path, links resolved.
     """
     shown = clean(str(path))
-    with open_file(path, shown) as file:
+    with open_file(path, shown, real) as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise DocumentError(
@@ -53,12 +56,15 @@ def load(path: Path, corpus: str) -> Document:
         )
     suffix = path.suffix.lower()
     content = READERS[suffix](data, shown) if suffix in _PLAIN else parse(suffix, data, shown)
-    return document_of(content, path.stem, corpus, os.path.realpath(path), shown)
+    return document_of(content, path.stem, corpus, file_source(path), shown)
 
 
 @contextmanager
-def open_file(path: Path, shown: str) -> Iterator[BinaryIO]:
-    """Open a regular file of a known format for reading bytes. Raises DocumentError."""
+def open_file(path: Path, shown: str, real: str = "") -> Iterator[BinaryIO]:
+    """Open a regular file of a known format for reading bytes. Raises DocumentError.
+
+    Where `real` is given, the opened file must be the one there, without a link on the way.
+    """
     try:
         if path.is_dir():
             os.listdir(path)  # raises where the folder cannot be opened
@@ -73,7 +79,15 @@ def open_file(path: Path, shown: str) -> Iterator[BinaryIO]:
             )
         _check_regular(os.stat(path), shown)  # opening a device may already do something
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NONBLOCK)) as file:
-            _check_regular(os.fstat(file.fileno()), shown)  # it may have changed meanwhile
+            status = os.fstat(file.fileno())  # the path may lead elsewhere by now
+            _check_regular(status, shown)
+            if real and not (
+                os.path.realpath(path) == real and os.path.samestat(status, os.lstat(real))
+            ):
+                raise DocumentError(
+                    f"{shown} now leads to another file than when the reading began: read it in "
+                    "again."
+                )
             yield file
     except FileNotFoundError:
         raise DocumentError(f"{shown} does not exist: check the path.") from None
@@ -95,7 +109,9 @@ def _check_regular(status: os.stat_result, shown: str) -> None:
 
 
 _MAX_FRONT_MATTER = 64_000  # characters: YAML is slow to parse
-_FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\n((?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
+_FRONT_MATTER = re.compile(
+    r"\ufeff?---[ \t]*\n((?s:.)*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.MULTILINE
+)
 _LINE = re.compile(r".*\n?")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
 _HASHES = re.compile(r" {0,3}#{1,6}(?=\s)")
@@ -109,12 +125,12 @@ def read_markdown(data: bytes, shown: str) -> Content:
     front = _FRONT_MATTER.match(plain.text)
     values, problem = _front_matter_values(front[1]) if front else ({}, "")
     title = values.get("title")
+    body = front.end() if front and values else 0  # between rules, what is no YAML mapping is text
     return replace(
         plain,
         title=title.strip() if isinstance(title, str) else "",
         metadata={**values, **plain.metadata},
-        # A block between two rules that is no YAML mapping is text.
-        headings=tuple(_markdown_headings(plain.text, front.end() if front and values else 0)),
+        headings=tuple(islice(_markdown_headings(plain.text, body), MAX_HEADINGS + 1)),
         skipped=(*plain.skipped, *([Skipped("front matter", problem)] if problem else [])),
     )
 
@@ -171,7 +187,6 @@ def _optional_package(name: str, shown: str) -> Any:
 
 
 _PDF_METADATA = ("title", "author", "subject", "keywords", "creation_date")
-_MAX_HEADINGS = 5_000
 
 
 def read_pdf(data: bytes, shown: str) -> Content:
@@ -188,11 +203,11 @@ def read_pdf(data: bytes, shown: str) -> Content:
     for index in range(len(reader.pages)):
         try:
             pages.append(clean(reader.pages[index].extract_text().strip()))
-        except Exception as error:  # one page of perhaps hundreds
+        except Exception:  # one page of perhaps hundreds
             pages.append("")
-            skipped.append(Skipped(f"page {index + 1}", f"cannot be read ({error_text(error)})"))
+            skipped.append(Skipped(f"page {index + 1}", "cannot be read"))
     if not any(pages):
-        why = f"no page can be read ({skipped[0].reason})" if skipped else "no text, only pictures"
+        why = "no page that can be read" if skipped else "no text, only pictures"
         raise DocumentError(f"{shown} has {why}: run OCR on it first, for example with ocrmypdf.")
     text, starts = join_parts(pages)
     metadata = {}
@@ -211,7 +226,7 @@ def read_pdf(data: bytes, shown: str) -> Content:
 def _pdf_headings(reader: Any, pages: list[str], starts: list[int]) -> Iterator[tuple[int, str]]:
     """The outline's entries at their words on the page, else at the start of the page."""
     try:
-        entries = list(_outline_entries(reader.outline))[:_MAX_HEADINGS]
+        entries = list(_outline_entries(reader.outline))[: MAX_HEADINGS + 1]
     except Exception:  # a broken outline does not make the text unreadable
         return
     for entry in entries:
@@ -280,7 +295,7 @@ def read_epub(data: bytes, shown: str) -> Content:
         parts, skipped = _epub_pages(archive, names)
     if skipped and not parts:
         raise DocumentError(
-            f"{shown} has no page that can be read ({skipped[0].reason}): is it protected?"
+            f"{shown} has no page that can be read, it is damaged or protected: save it anew."
         )
     text, starts = join_parts([part.text for part in parts])
     headings = (
@@ -349,8 +364,8 @@ def _epub_pages(archive: ZipFile, names: Sequence[str]) -> tuple[list[Content], 
     for name in names:
         try:
             part = read_html(archive.read(name), name)
-        except Exception as error:  # one page of many
-            skipped.append(Skipped(name, f"cannot be read ({error_text(error)})"))
+        except Exception:  # one page of many
+            skipped.append(Skipped(name, "cannot be read"))
             continue
         skipped += [Skipped(f"{name}, {one.part}", one.reason) for one in part.skipped]
         if part.text:

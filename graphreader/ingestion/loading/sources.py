@@ -6,6 +6,7 @@ JSON Lines is an object with `text`, mostly `title` and `id`; other keys are met
 
 import json
 import os
+import re
 import shlex
 import sys
 from collections import Counter
@@ -18,7 +19,7 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from graphreader.documents import Document, identity
 from graphreader.errors import DocumentError, UsageError
-from graphreader.files import bounded_lines
+from graphreader.files import bounded_lines, file_source
 from graphreader.ingestion.loading.content import (
     Content,
     Refused,
@@ -109,17 +110,17 @@ def sources_of(
         elif path == "-" and id is not None:
             sources.setdefault("-", _standard_input(id))
         else:
-            files, links = list[Path](), list[Path]()
+            files, left_out = list[Path](), dict[Path, str]()
             if os.path.isdir(path):
-                files, links = files_in(Path(path), include, exclude, targets)
-            if not links:
+                files, left_out = files_in(Path(path), include, exclude, targets)
+            if not left_out:
                 files = files or [Path(path)]  # reading a folder without files is refused
             for one in files:
                 # A NUL, which no path can have, is refused by reading it.
                 real = str(one) if "\0" in str(one) else os.path.realpath(one)
                 sources.setdefault(real, _file(one, real))
-            for one in links:
-                sources.setdefault(str(one), _link(one))
+            for one, reason in left_out.items():
+                sources.setdefault(str(one), _left_out(one, reason))
     return list(sources.values())
 
 
@@ -131,26 +132,18 @@ def _file(path: Path, real: str) -> Source:
     """A file whose path, with links resolved, was `real` when its folder was walked."""
 
     def read(corpus: str) -> Iterable[Document | Refused]:
-        if "\0" not in real and os.path.realpath(path) != real:
-            raise DocumentError(
-                f"{clean(str(path))} now leads to another file than when the reading began: read "
-                "it in again."
-            )
         if path.suffix.lower() == JSON_LINES:
-            return read_json_lines(path, corpus)
-        return [load(path, corpus)]
+            return read_json_lines(path, corpus, real)
+        return [load(path, corpus, real)]
 
     return Source(path.stem, str(path), read)
 
 
-def _link(path: Path) -> Source:
-    """A link that is not followed."""
+def _left_out(path: Path, reason: str) -> Source:
+    """A part of a folder that is not read."""
 
     def read(corpus: str) -> Iterable[Document]:
-        raise DocumentError(
-            f"{clean(str(path))} is a link out of the folder: to follow it, name its target with "
-            f"--follow-links {clean(shlex.quote(os.path.realpath(path)))}."
-        )
+        raise DocumentError(clean(f"{path} {reason}"))
 
     return Source(path.stem, str(path), read)
 
@@ -213,20 +206,25 @@ def _matches(pattern: Sequence[str], path: Sequence[str]) -> bool:
     return fnmatchcase(path[0], pattern[0]) and _matches(pattern[1:], path[1:])
 
 
+MAX_DEPTH = 100
+"""Folders in each other that are read; Python walks 1,000 at most."""
+
+
 def files_in(
     folder: Path, include: Sequence[str], exclude: Sequence[str], targets: Sequence[str] = ()
-) -> tuple[list[Path], list[Path]]:
+) -> tuple[list[Path], dict[Path, str]]:
     """The files of known formats below a folder that `include` matches and `exclude` does not.
 
-    With them the links out of the folder that are not followed: only those into `targets` are.
-    Sorted; hidden files are left out; a folder that cannot be opened is listed.
+    With them what is left out, and why: links out of the folder, except those into `targets`, and
+    folders below MAX_DEPTH others. Sorted; hidden files are left out; a folder that cannot be
+    opened is listed.
     Patterns match the path in the folder as in .gitignore: `*` and `?` in one part, `**` any
     parts; without "/" at any depth. One that matches a folder holds for all in it.
     """
     included = [_pattern_parts(pattern) for pattern in include or ["**"]]
     excluded = [_pattern_parts(pattern) for pattern in exclude]
     files: list[Path] = []
-    links: list[Path] = []
+    left_out: dict[Path, str] = {}
     seen: set[str] = set()
     top = os.path.realpath(folder)
 
@@ -245,7 +243,10 @@ def files_in(
         if not path.is_symlink() or any(_is_in(real, target) for target in targets):
             return True
         if not _is_in(real, top):
-            links.append(path)
+            left_out[path] = (
+                "is a link out of the folder: to follow it, name its target with --follow-links "
+                f"{shlex.quote(real)}."
+            )
         return False
 
     walk = os.walk(folder, onerror=lambda e: files.append(Path(e.filename)), followlinks=True)
@@ -255,6 +256,10 @@ def files_in(
             folders.clear()
             continue
         seen.add(real)
+        if len(Path(root).parts) - len(folder.parts) > MAX_DEPTH:
+            left_out[Path(root)] = f"lies more than {MAX_DEPTH} folders deep: name it by itself."
+            folders.clear()
+            continue
         folders[:] = sorted(
             name
             for name in folders
@@ -263,32 +268,36 @@ def files_in(
         paths = [Path(root, name) for name in names]
         wanted = [path for path in paths if is_included(path) and not is_excluded(path)]
         files += [path for path in wanted if is_followed(path)]
-    return sorted(files), sorted(links)
+    return sorted(files), dict(sorted(left_out.items()))
 
 
 def _is_in(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
-def read_json_lines(path: Path, corpus: str) -> Iterator[Document | Refused]:
+def read_json_lines(path: Path, corpus: str, real: str = "") -> Iterator[Document | Refused]:
     """The documents of a file, and a refusal for each line that gives none.
 
     The source is the file with "#" and id, title or line number. Of a second text of a name
-    "#2"; the same text is left out. Raises DocumentError where the file has no lines.
+    "#2"; the same text is left out, and so are lines that are appended while the file is read.
+    Raises DocumentError where the file has no lines.
     """
     shown = clean(str(path))
     times: Counter[str] = Counter()
     seen: set[str] = set()
     number = 0
-    with open_file(path, shown) as file:
+    with open_file(path, shown, real) as file:
+        end = os.fstat(file.fileno()).st_size
         for number, line in bounded_lines(file, MAX_BYTES):
+            if file.tell() - len(line) >= end:
+                break
             try:
                 name, content = _line_content(line, number)
                 if (key := identity(clean(name), clean(content.text))) in seen:
                     continue
                 seen.add(key)
                 times[name] += 1
-                source = f"{os.path.realpath(path)}#{name}"
+                source = f"{file_source(path)}#{name}"
                 source += f"#{times[name]}" if times[name] > 1 else ""
                 document: Document | Refused
                 document = document_of(content, f"{path.stem} {number}", corpus, source, "it")
@@ -301,9 +310,17 @@ def read_json_lines(path: Path, corpus: str) -> Iterator[Document | Refused]:
         raise DocumentError(f"{shown} has no text in it: leave it out or fill it.")
 
 
+MAX_STRUCTURE = 2**20
+"""Characters of a line outside its strings: parsed, they take fifty times their size."""
+
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+
+
 def _line_content(line: bytes, number: int) -> tuple[str, Content]:
     if len(line) > MAX_BYTES:
         raise DocumentError(f"it has more than {MAX_BYTES / 2**20:,.0f} MiB.")
+    if len(line) - sum(len(one[0]) for one in _STRING.finditer(line)) > MAX_STRUCTURE:
+        raise DocumentError(f"it has more than {MAX_STRUCTURE:,} characters beside its strings.")
     try:
         record = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError:
