@@ -32,7 +32,7 @@ class Citation:
 
     `quote` is exactly the slice from `start` to `end` of its text; `page` and `heading` are
     those at its begin, if there are any. Without a model `score` is the share of the question's
-    words that it has, from 0 to 1.
+    words that it has, from 0 to 1, less for a long one.
     """
 
     document: str

@@ -101,7 +101,8 @@ def _draw_dots(axes: Any, dots: Sequence[Dot]) -> None:
             axes.errorbar(_percent(dot.ours), at, xerr=reach, fmt="o", color=dot.colour, ms=5)
         if dot.paper.number is not None:
             axes.plot(_percent(dot.paper), at, "D", mfc="white", mec=GREY, ms=5, zorder=1)
-    _name_rows(axes, [dot.name for dot in dots])
+    axes.set_yticks(range(len(dots)), [_shorten(dot.name) for dot in dots])
+    axes.set_ylim(len(dots) - 0.4, -0.6)
     for label, dot in zip(axes.get_yticklabels(), dots, strict=True):
         label.set_fontweight("bold" if dot.highlighted else "normal")
     axes.set_xlim(-2, 102)
@@ -190,11 +191,6 @@ def _draw_points(axes: Any, points: Sequence[Point]) -> None:
             },
         )
     _clear_axes(axes, "both")
-
-
-def _name_rows(axes: Any, names: Sequence[str]) -> None:
-    axes.set_yticks(range(len(names)), list(map(_shorten, names)))
-    axes.set_ylim(len(names) - 0.4, -0.6)
 
 
 def _shorten(name: str, longest: int = _LONGEST) -> str:

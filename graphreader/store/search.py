@@ -84,11 +84,6 @@ class _Candidate:
     facts: dict[int, str]
     cosines: dict[int, float]
 
-    def add(self, index: int, text: str, cosine: float | None = None) -> None:
-        self.facts[index] = text
-        if cosine is not None:
-            self.cosines[index] = cosine
-
 
 _Candidates = dict[str, _Candidate]  # the chunks that are fetched for one query, by id
 
@@ -202,10 +197,11 @@ async def has_at_most(connection: Connection, corpus: str, number: int) -> bool:
 
 
 def _add(chunks: _Candidates, rows: Iterable[Sequence[Any]]) -> None:
-    for id_, title, *fact in rows:
-        if id_ not in chunks:
-            chunks[id_] = _Candidate(terms_of(title), {}, {})
-        chunks[id_].add(*fact)
+    for id_, title, index, text, *cosine in rows:
+        chunk = chunks.setdefault(id_, _Candidate(terms_of(title), {}, {}))
+        chunk.facts[index] = text
+        if cosine:
+            chunk.cosines[index] = cosine[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,10 +279,10 @@ def _vote(
             best = terms[id_]
             for term, share in shares.items():
                 best[term] = max(share, best.get(term, 0.0))
-    votes = {}
-    for id_, own in facts.items():
-        votes[id_] = _Votes(sum(terms[id_].values()), frozenset(terms[id_]), own)
-    return votes
+    return {
+        id_: _Votes(sum(terms[id_].values()), frozenset(terms[id_]), own)
+        for id_, own in facts.items()
+    }
 
 
 def _best_facts(chunk: _Candidate, votes: _Votes) -> tuple[StoredFact, ...]:

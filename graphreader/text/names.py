@@ -6,7 +6,7 @@ stands in 《》 or joins its parts with a middle dot. Nothing is looked up in a
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import chain
 
 from graphreader.text.words import (
@@ -67,7 +67,9 @@ def names_of(text: str) -> list[str]:
     matches = (match.group() for match in _NAME.finditer(text))
     parts = chain.from_iterable(_LIST.split(match) for match in matches)
     runs = chain.from_iterable(map(_names_in_run, parts))
-    return list(dict.fromkeys(chain(runs, _dotted_names(text), titles_of(text))))
+    # Chinese names with a middle dot stand right behind and before other words.
+    pieces = chain.from_iterable(map(CHINESE_JOINTS.split, _DOTTED.findall(text)))
+    return list(dict.fromkeys([*runs, *filter(_DOTTED.fullmatch, pieces), *titles_of(text)]))
 
 
 def titles_of(text: str) -> list[str]:
@@ -76,24 +78,14 @@ def titles_of(text: str) -> list[str]:
     return [title for title in titles if len(title) > 1]
 
 
-def dates_of(text: str) -> list[str]:
-    """Dates and centuries as written, and years."""
-    return list(dict.fromkeys(chain(_DATE.findall(text), _YEAR.findall(text))))
-
-
-def numbers_of(text: str) -> list[str]:
-    """Numbers as written, with the unit that follows."""
-    return list(dict.fromkeys(_NUMBER.findall(text)))
-
-
 def key_elements_of(fact: str, recurring: frozenset[str] = frozenset()) -> list[str]:
     """The key elements of an atomic fact, at most 12: names, dates, numbers, then rarer words.
 
     `recurring` are the probable words that `recurring_han` finds in the whole text.
     """
-    dates = dates_of(fact)
+    dates = [*_DATE.findall(fact), *_YEAR.findall(fact)]
     rest = _mask(fact, dates)
-    special = [*names_of(rest), *dates, *numbers_of(rest)]
+    special = [*names_of(rest), *dates, *_NUMBER.findall(rest)]
     rest = _mask(rest, special)
     han_words = (word for piece in chinese_pieces(rest) for word in _segment(piece, recurring))
     elements: dict[str, str] = {}
@@ -117,12 +109,6 @@ def recurring_han(text: str) -> frozenset[str]:
         if recurring.get(part, 0) <= n
     }
     return frozenset(recurring) - parts
-
-
-def _dotted_names(text: str) -> Iterator[str]:
-    """Chinese names with a middle dot, without the words that stand right before and after."""
-    pieces = chain.from_iterable(map(CHINESE_JOINTS.split, _DOTTED.findall(text)))
-    return (piece for piece in pieces if _DOTTED.fullmatch(piece))
 
 
 def _names_in_run(run: str) -> list[str]:
