@@ -237,10 +237,11 @@ def _print_claims(out: Console, reading: Reading) -> None:
         items.append(
             differ + _numbers(contradiction.citations) + literal_line(f" ({places})", "dim")
         )
+    listed = Table.grid()  # a wrapped line goes on beneath the text, not beneath the dash
     for item in items:
-        out.print(Padding(Text("- ") + item, (0, 0, 0, 2)))
+        listed.add_row("  - ", item)
     if items:
-        out.print()
+        out.print(listed, "")
 
 
 def _marks(part: CitedText) -> Text:
