@@ -65,17 +65,18 @@ def surroundings(rows: Sequence[Row], name: str) -> Image:
     """One key element: the chunks on the left, its facts in the middle, on the right what else
     they name. The rows are those of `cypher/inspect/surroundings.cypher`.
     """
-    facts = _places(row["f"]["text"] for row in rows)
-    chunks = _places(f"{row['c']['title']}, chunk {row['c']['index']}" for row in rows)
-    others = _places(other for row in rows for other in row["others"])
+    drawn = rows[0]["facts"]
+    facts = _places(one["fact"] for one in drawn)
+    chunks = _places(f"{one['document']}, chunk {one['chunk']}" for one in drawn)
+    others = _places(other for one in drawn for other in one["others"])
     height = max(len(facts) * 0.75, len(others) * 0.27, 2.5)
     axes = _sheet(10.5, height)
     axes.set(xlim=(0, 1), ylim=(0, 1))
     lines = set()
-    for row in rows:
-        chunk, fact = f"{row['c']['title']}, chunk {row['c']['index']}", row["f"]["text"]
-        lines.add(((0.08, chunks[chunk]), (0.47, facts[fact])))
-        lines |= {((0.47, facts[fact]), (0.83, others[other])) for other in row["others"]}
+    for one in drawn:
+        fact = facts[one["fact"]]
+        lines.add(((0.08, chunks[f"{one['document']}, chunk {one['chunk']}"]), (0.47, fact)))
+        lines |= {((0.47, fact), (0.83, others[other])) for other in one["others"]}
     for here, there in sorted(lines):
         axes.plot(*zip(here, there, strict=True), color=EDGE, lw=0.8, zorder=1)
     for text, y in chunks.items():

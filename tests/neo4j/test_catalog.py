@@ -281,13 +281,15 @@ async def test_a_run_is_drawn_by_paths(connection: Connection, example: GraphRea
 # left out.
 async def test_surroundings(connection: Connection, example: GraphReader) -> None:
     values = {**parameters("surroundings"), "corpus": CORPUS}
-    found = await connection.read("inspect/surroundings", **values)
-    (one,) = await connection.read("inspect/surroundings", **{**values, "limit": 1})
+    (whole,) = await connection.read("inspect/surroundings", **values)
+    (part,) = await connection.read("inspect/surroundings", **{**values, "limit": 1})
+    facts = len(whole["facts"])
 
-    assert {row["k"]["name"] for row in found} == {values["name"]}
-    assert all(values["name"] not in row["others"] for row in found)
-    assert {row["left_out"] for row in found} == {f"none of {len(found)} facts"}
-    assert one["left_out"] == f"{len(found) - 1} of {len(found)} facts"
+    assert whole["k"]["name"] == values["name"]
+    assert all(one["others"] and values["name"] not in one["others"] for one in whole["facts"])
+    assert len(whole["drawn"]) == facts > len(part["drawn"]) == 1
+    assert whole["left_out"] == f"0 of {facts} facts"
+    assert part["left_out"] == f"{facts - 1} of {facts} facts"
 
 
 # The chain has every chunk once, each but the last with its successor; a graph at rest has nothing
