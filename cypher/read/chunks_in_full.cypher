@@ -1,7 +1,7 @@
 // Chunks with their facts and the vectors of these, and the wording in which each fact names its key elements. Merges are
 // left out, since they can be computed again.
 UNWIND range(0, size($ids) - 1) AS place
-MATCH (c:Chunk {id: $ids[place]})
+MATCH (c:Chunk {id: $ids[place], corpus: $corpus})
 RETURN c.id AS id, c.index AS index, c.start AS start, c.end AS end, c.tokens AS tokens, c.text AS text,
        c.error AS error, c.summary AS summary,
        COLLECT {

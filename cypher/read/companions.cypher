@@ -2,7 +2,7 @@
 // each.
 UNWIND $ids AS id
 CALL (id) {
-  MATCH (:KeyElement {id: id})<-[r:HAS_KEY_ELEMENT|MERGED_KEY_ELEMENT]-(f:AtomicFact)
+  MATCH (:KeyElement {id: id, corpus: $corpus})<-[r:HAS_KEY_ELEMENT|MERGED_KEY_ELEMENT]-(f:AtomicFact)
   WHERE r.from IS NULL
   RETURN f LIMIT $facts
 }

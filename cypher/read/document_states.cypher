@@ -1,6 +1,6 @@
 // The status of documents; no row for a document that does not exist.
 UNWIND $documents AS id
-MATCH (d:Document {id: id})
+MATCH (d:Document {id: id, corpus: $corpus})
 RETURN d.id AS id, d.sha256 AS sha256, d.title AS title, d.metadata AS metadata,
        d.chunk_tokens AS chunk_tokens, coalesce(d.complete, false) AS complete,
        d.arranged IS NOT NULL AS arranged, coalesce(d.deleting, false) AS deleting,

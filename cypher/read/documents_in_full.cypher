@@ -1,7 +1,7 @@
 // Documents with all their properties and the ids of their chunks. Chunks that are being deleted are
 // left out.
 UNWIND $ids AS id
-MATCH (d:Document {id: id})
+MATCH (d:Document {id: id, corpus: $corpus})
 WHERE d.deleting IS NULL
 RETURN id, d.title AS title, d.source AS source, d.language AS language, d.sha256 AS sha256,
        coalesce(d.metadata, '{}') AS metadata, coalesce(d.page_starts, []) AS page_starts,

@@ -1,5 +1,5 @@
 // One document and its chunks without facts.
-MATCH (d:Document {id: $document})-[:HAS_CHUNK]->(c:Chunk)
+MATCH (d:Document {id: $document, corpus: $corpus})-[:HAS_CHUNK]->(c:Chunk)
 WHERE c.error IS NOT NULL AND c.retired IS NULL
 WITH d, c ORDER BY c.index
 RETURN d {.id, .title, .source, .sha256, .language} AS document, d.chunk_tokens AS chunk_tokens,

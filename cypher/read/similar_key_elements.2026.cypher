@@ -2,7 +2,7 @@
 // nearest; `last` is the lowest cosine of these.
 CYPHER 25
 UNWIND $ids AS id
-MATCH (a:KeyElement {id: id})
+MATCH (a:KeyElement {id: id, corpus: $corpus})
 CALL (a) {
   MATCH (b:KeyElement)
   SEARCH b IN (

@@ -1,7 +1,7 @@
 // For each of some key elements the similar ones of its corpus with the cosines, out of the `wide`
 // nearest of all corpora; `last` is the lowest cosine of these.
 UNWIND $ids AS id
-MATCH (a:KeyElement {id: id})
+MATCH (a:KeyElement {id: id, corpus: $corpus})
 CALL (a) {
   CALL db.index.vector.queryNodes('graphreader_key_element_embeddings', $wide, a.embedding)
   YIELD node AS b, score AS near

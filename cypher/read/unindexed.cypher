@@ -1,7 +1,7 @@
 // The titles and facts of documents whose terms are missing, or are of another version: theirs do not
 // begin with the corpus's word.
 UNWIND $documents AS id
-MATCH (d:Document {id: id})
+MATCH (d:Document {id: id, corpus: $corpus})
 CALL (d) {
   RETURN d AS node, d.title AS text
 UNION ALL

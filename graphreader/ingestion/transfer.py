@@ -177,7 +177,7 @@ async def _exported_lines(connection: Connection, report: TransferReport) -> Asy
         "read/documents_after", corpus=corpus, after=last, limit=ROWS_PER_PAGE
     ):
         ids = [row["id"] for row in rows]
-        documents = await connection.read("read/documents_in_full", ids=ids)
+        documents = await connection.read("read/documents_in_full", corpus=corpus, ids=ids)
         while documents:
             ends = accumulate(len(row["chunks"]) for row in documents)
             number = sum(end <= CHUNKS_IN_MEMORY for end in ends) or 1
@@ -205,7 +205,9 @@ async def _exported_documents(
     places = [(id_, row["id"]) for row in rows for id_ in row["chunks"]]
     for start in range(0, len(places), ROWS_PER_PAGE):
         page = dict(places[start : start + ROWS_PER_PAGE])
-        for row in await connection.read("read/chunks_in_full", ids=list(page)):
+        for row in await connection.read(
+            "read/chunks_in_full", corpus=report.corpus, ids=list(page)
+        ):
             chunks[page[row["id"]]].append(_chunk(row))
     documents = []
     for row in rows:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from graphreader.documents import Chunk, Document, without_surrogates
 from graphreader.errors import UnknownCorpusError, UnknownDocumentError
@@ -229,27 +229,27 @@ class DocumentStatus:
 
     async def of(self, documents: Sequence[str]) -> dict[str, DocumentState]:
         """Return the states of the documents that exist, by their ids."""
-        rows = await self._connection.read("read/document_states", documents=list(documents))
+        rows = await self._read("document_states", documents=list(documents))
         return {row["id"]: DocumentState(**row) for row in rows}
 
     async def chunks(self, document: str) -> list[KnownChunk]:
         """Return all chunks of a document, also those of an interrupted edit."""
-        rows = await self._connection.read("read/document_chunks", document=document)
+        rows = await self._read("document_chunks", document=document)
         return [KnownChunk(**row) for row in rows]
 
     async def arranged(self, document: str) -> list[ArrangedChunk]:
         """Return the chunks of a document in the order of its last complete text."""
-        rows = await self._connection.read("read/arranged_chunks", document=document)
+        rows = await self._read("arranged_chunks", document=document)
         return [ArrangedChunk(**row) for row in rows]
 
     async def failed(self) -> list[FailedSummary]:
         """Return the documents with chunks that have no facts, by title."""
-        rows = await self._connection.read("read/failed_documents", corpus=self._corpus)
+        rows = await self._read("failed_documents")
         return [FailedSummary(**row) for row in rows]
 
     async def failed_chunks(self, document: str) -> FailedDocument | None:
         """Return a document with its chunks that have no facts; None where all have facts."""
-        rows = await self._connection.read("read/failed_chunks", document=document)
+        rows = await self._read("failed_chunks", document=document)
         if not rows:
             return None
         row = rows[0]
@@ -259,6 +259,9 @@ class DocumentStatus:
             row["chunks"],
             tuple(Chunk(document=document, **chunk) for chunk in row["failed"]),
         )
+
+    async def _read(self, name: str, **values: Any) -> list[Row]:
+        return await self._connection.read(f"read/{name}", corpus=self._corpus, **values)
 
 
 FACTS_OF_AN_ELEMENT = 250  # facts of one key element that are searched for further key elements

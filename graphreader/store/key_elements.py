@@ -111,7 +111,7 @@ class SimilarityPairs:
         elements, tables = [], []
         for start in range(0, len(ids), _VECTORS_PER_PAGE):
             page = await self._connection.read(
-                "read/embeddings", ids=ids[start : start + _VECTORS_PER_PAGE]
+                "read/embeddings", corpus=self._corpus, ids=ids[start : start + _VECTORS_PER_PAGE]
             )
             if page and len(ids) * len(page[0]["embedding"]) > _VALUES_IN_MEMORY:
                 return

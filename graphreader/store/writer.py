@@ -173,19 +173,19 @@ class GraphWriter:
     async def unembedded(self, document: str | None = None) -> list[UnembeddedElement]:
         """Return the key elements without a vector, of one document or of the corpus."""
         if document:
-            rows = await self.connection.read("read/unembedded_of_document", document=document)
+            rows = await self._read("unembedded_of_document", document=document)
         else:
-            rows = await self.connection.read("read/unembedded", corpus=self.corpus)
+            rows = await self._read("unembedded")
         return [UnembeddedElement(**row) for row in rows]
 
     async def unembedded_among(self, elements: Sequence[str]) -> set[str]:
         """Return those of the key elements, by their ids, that have no vector."""
-        rows = await self.connection.read("read/unembedded_among", ids=list(elements))
+        rows = await self._read("unembedded_among", ids=list(elements))
         return {row["id"] for row in rows}
 
     async def unembedded_facts(self, documents: Sequence[str]) -> list[UnembeddedFact]:
         """Return the facts of documents without a vector."""
-        rows = await self.connection.read("read/unembedded_facts", documents=list(documents))
+        rows = await self._read("unembedded_facts", documents=list(documents))
         return [UnembeddedFact.of(row["id"], row["title"], row["text"]) for row in rows]
 
     async def write_fact_embeddings(self, vectors: Iterable[tuple[str, list[float]]]) -> None:
@@ -207,7 +207,7 @@ class GraphWriter:
 
     async def change_embedding(self, embedding: str, dimension: int, *, with_facts: bool) -> None:
         """Delete another embedding's vectors and record this one, perhaps `with_facts`."""
-        rows = await self.connection.read("read/corpus", corpus=self.corpus)
+        rows = await self._read("corpus")
         if rows and (rows[0]["embedding"], rows[0]["dimension"]) == (embedding, dimension):
             return
         for name in ("write/forget_embeddings", "write/forget_fact_embeddings"):
@@ -223,7 +223,7 @@ class GraphWriter:
     async def index_terms(self, documents: Sequence[str]) -> None:
         """Write the terms of documents and facts that have none of this version."""
         word = indexed_terms("", self.corpus)
-        rows = await self.connection.read("read/unindexed", documents=list(documents), word=word)
+        rows = await self._read("unindexed", documents=list(documents), word=word)
         for label in ("Document", "AtomicFact"):
             texts = [(row["id"], row["text"]) for row in rows if row["label"] == label]
             terms = [{"id": id_, "terms": indexed_terms(one, self.corpus)} for id_, one in texts]
@@ -235,6 +235,9 @@ class GraphWriter:
     async def finish_terms(self) -> None:
         """Record that all titles and facts have their terms."""
         await self._write("write/corpus_terms", corpus=self.corpus, terms=TERMS_VERSION)
+
+    async def _read(self, name: str, **values: Any) -> list[Row]:
+        return await self.connection.read(f"read/{name}", corpus=self.corpus, **values)
 
     async def _write(self, name: str, **values: Any) -> list[Row]:
         """Run one statement while no other writer of the corpus works."""

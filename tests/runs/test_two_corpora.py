@@ -1,14 +1,18 @@
 """Corpora never mix, and no text gains a right."""
 
 import re
+from collections.abc import Mapping
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 from zlib import crc32
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
+from neo4j.vector import Vector
 
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.events import Event, QuestionAnswered
@@ -16,8 +20,12 @@ from graphreader.agent.tasks import AnswerTask, ChunkTask, NeighborTask
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
 from graphreader.settings import Settings
+from graphreader.store.connection import DIALECTS, dialect_of, statement, statements_folder
+from graphreader.store.full_text import TERMS_VERSION
 from graphreader.testing import ScriptedDecider
+from tests import servers
 from tests.runs import digest, world
+from tests.runs.edits import HashEmbedder
 
 WHO = ("Ada", "Bede", "Cyril", "Dora", "Edgar")
 WHAT = ("a lantern", "the sword", "12 coins", "an old map")
@@ -123,6 +131,110 @@ def test_they_never_mix(
         assert last.reading.citations
         assert all(cited.quote in said_in(corpora[corpus]) for cited in last.reading.citations)
         assert all(cited.document in corpora[corpus] for cited in last.reading.citations)
+
+
+TEXTS = {
+    "one": ["Ada gave a lantern to Bede.", "Ada sold the sword to Cyril."],
+    "two": ["Ada gave an old map to Dora."],
+    "three": ["Edgar sold 12 coins to Edgar."],
+}
+# A document that is being deleted, a chunk without facts, key elements that are merged, alike, new
+# or without a vector: each statement shall have something to show.
+UNFINISHED = """
+MATCH (:Document {corpus: $corpus, title: 'two'})-[:HAS_CHUNK]->(c)
+MATCH (three:Document {corpus: $corpus, title: 'three'})
+MATCH (sword:KeyElement {corpus: $corpus, key: 'sword'})
+MATCH (map:KeyElement {corpus: $corpus, key: 'map'})<-[:HAS_KEY_ELEMENT]-(f)
+SET three.deleting = true, c.error = 'no reply', map.embedding = null, f.embedding = null,
+    sword.fresh = true, sword.merged_into = map.id, sword.merged_by = 'test'
+MERGE (map)-[:LIKE {score: 0.9}]->(sword)
+"""
+GONE = "MATCH (n) WHERE n.corpus = $corpus OR n:Corpus AND n.name = $corpus DETACH DELETE n"
+LABELS = """
+MATCH (n) WHERE n.corpus IN $corpora AND n.id IS NOT NULL
+RETURN labels(n)[0] AS label, collect(n.id) AS ids
+"""
+NUMBERS = ("limit", "wide", "each", "facts", "titles", "opening", "compared", "characters")
+SHOW_ALL = {"read/corpora"}
+SHOW_NOTHING = {"read/only_document"}  # of a corpus that has three
+OF_ALL_CORPORA = ("found", "last")  # how far Neo4j 5 had to search
+
+
+def statements(dialect: str) -> list[str]:
+    """The names of all statements that look into the graph, for the program and for people."""
+    folder = Path(str(statements_folder()))
+    files = [*folder.glob("read/*.cypher"), *folder.glob("inspect/*.cypher")]
+    names = [f"{file.parent.name}/{file.stem}" for file in files]
+    others = tuple(f".{one}" for one in DIALECTS if one != dialect)
+    return sorted(one.partition(".")[0] for one in names if not one.endswith(others))
+
+
+def values(name: str, text: str, corpus: str, ids: Mapping[str, list[str]]) -> list[dict[str, Any]]:
+    """All values of a statement."""
+    everything = sorted(chain(*ids.values()))
+    vector = Vector([byte - 127.5 for byte in range(32)], "f32")
+    known: dict[str, list[Any]] = {name: [1000] for name in NUMBERS} | {
+        **{"corpus": [corpus], "version": [TERMS_VERSION], "word": ["another"], "after": [""]},
+        **{"most": [2], "least": [-1], "path": [0], "words": [""], "shares": [[0, 0.5, 0.9]]},
+        **{"name": ["Ada", "one"], "other": ["Dora"], "paths": [list(TEXTS)]},
+        **{"visited": [[]], "read": [[]], "queries": [["ada", "lantern"]]},
+        **{"vector": [vector], "vectors": [[vector]]},
+        **{"ids": [everything], "related": [everything], "id": everything},
+        "pairs": [[[one, other] for one in everything for other in everything]],
+        "document": ids["Document"],
+        "documents": [ids["Document"]],
+        "chunks": [[{"id": id_, "read": True, "facts": [0, 1]} for id_ in ids["Chunk"]]],
+    }
+    if name == "read/passages":
+        known["documents"] = [[{"document": id_, "chunks": [0, 1]} for id_ in ids["Document"]]]
+    wanted = sorted(set(re.findall(r"\$(\w+)", text)))
+    return [dict(zip(wanted, one, strict=True)) for one in product(*map(known.__getitem__, wanted))]
+
+
+def plain(value: Any) -> Any:
+    """A value that can be compared, without the order of lists."""
+    if isinstance(value, dict):
+        return sorted((k, plain(v)) for k, v in value.items() if k not in OF_ALL_CORPORA)
+    if isinstance(value, list | tuple):
+        return sorted(map(plain, value), key=repr)
+    return repr(value)
+
+
+# Each statement gives of a corpus what it gives where another one with the same texts is not, even
+# if it is asked for the ids of that other one.
+@pytest.mark.parametrize("version", servers.VERSIONS)
+def test_statements(neo4j_pool: servers.Pool, corpus: str, version: str) -> None:
+    neo4j, corpora = neo4j_pool.settings(version), (corpus, f"{corpus} two")
+    decider = world.scripted({}, EVERYWHERE)
+    of_version = world.settings(neo4j, window=8192)
+    with GraphReader(settings=of_version, decider=decider, embedder=HashEmbedder()) as reader:
+        for one in corpora:
+            *first, last = documents(TEXTS)
+            reader.at(one).ingest(*first)
+            reader.at(one).ask("Who gave what to whom?", mode="paper", keep_run=True)
+            reader.at(one).ingest(last)
+            digest.rows(neo4j, UNFINISHED, corpus=one)
+    dialect = dialect_of(digest.rows(neo4j, statement("schema/server"))[0]["version"])
+    found = digest.rows(neo4j, LABELS, corpora=list(corpora))
+    ids = {row["label"]: sorted(row["ids"]) for row in found}
+
+    def shown() -> dict[str, Any]:
+        results = {}
+        for name in statements(dialect):
+            text = statement(name, dialect)
+            results[name] = [
+                plain(digest.rows(neo4j, text, **one)) for one in values(name, text, corpus, ids)
+            ]
+        return results
+
+    beside = shown()
+    digest.rows(neo4j, GONE, corpus=corpora[1])
+    alone = shown()
+    digest.rows(neo4j, GONE, corpus=corpus)
+    gone = shown()
+
+    assert {name for name in alone if beside[name] != alone[name]} == SHOW_ALL
+    assert {name for name in alone if alone[name] == gone[name]} == SHOW_NOTHING
 
 
 LETTERS = "Alma was born in 1950 at the coast."
