@@ -2,6 +2,7 @@
 // nearest of all corpora; `last` is the lowest cosine of these.
 UNWIND $ids AS id
 MATCH (a:KeyElement {id: id, corpus: $corpus})
+WHERE a.embedding IS NOT NULL
 CALL (a) {
   CALL db.index.vector.queryNodes('graphreader_key_element_embeddings', $wide, a.embedding)
   YIELD node AS b, score AS near

@@ -21,7 +21,8 @@ CALL (p, row) {
     WITH s, coalesce(k, c) AS place WHERE place IS NOT NULL
     CREATE (s)-[:AT]->(place)
   }
-  WITH [p] + collect(s) AS chain
+  WITH p, collect(s) AS steps
+  WITH [p] + steps AS chain
   UNWIND range(1, size(chain) - 1) AS i
   WITH chain[i - 1] AS before, chain[i] AS after
   CREATE (before)-[:NEXT_STEP]->(after)

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document
-from neo4j.vector import Vector
 
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.events import Event, QuestionAnswered
@@ -172,7 +171,7 @@ def statements(dialect: str) -> list[str]:
 def values(name: str, text: str, corpus: str, ids: Mapping[str, list[str]]) -> list[dict[str, Any]]:
     """All values of a statement."""
     everything = sorted(chain(*ids.values()))
-    vector = Vector([byte - 127.5 for byte in range(32)], "f32")
+    vector = [byte - 127.5 for byte in range(HashEmbedder.dimension)]
     known: dict[str, list[Any]] = {name: [1000] for name in NUMBERS} | {
         **{"corpus": [corpus], "version": [TERMS_VERSION], "word": ["another"], "after": [""]},
         **{"most": [2], "least": [-1], "path": [0], "words": [""], "shares": [[0, 0.5, 0.9]]},
