@@ -1,17 +1,32 @@
 """Faults at random moments for half an hour, then random edits, and what they left: `make soak`."""
 
 import argparse
+import os
+import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from graphreader.settings import Settings
 from tests.runs import edits
-from tests.runs.faults import OPERATIONS, Server, Tally, Trials
+from tests.runs.faults import FAULTS, OPERATIONS, Server, Tally, Trials
 from tests.runs.forks import Forks
+
+NUMBERS = {
+    "trials": "trials",
+    "disturbed": "disturbed",
+    "failed": "failed in a sentence",
+    "wrong_results": "wrong graph or answer",
+    "failed_again": "failed again",
+    "paid_twice": "paid twice",
+    "no_sentence": "no sentence",
+    "others_touched": "others touched",
+}
+TOGETHER = ("reading in", "asking", "importing", "normalizing")
 
 
 def main() -> int:
@@ -22,19 +37,19 @@ def main() -> int:
     parser.add_argument("--sequences", type=int, default=1000, help="of random edits")
     options = parser.parse_args()
     end = time.monotonic() + 60 * options.minutes
-    with tempfile.TemporaryDirectory() as folder, Forks() as forks:
-        server = Server(Path(folder, "neo4j"))
+    with tempfile.TemporaryDirectory() as folder, _disk(Path(folder, "neo4j")) as disk:
+        server = Server(disk)
         try:
-            with Trials(forks, server.settings, Path(folder), options.seed) as trials:
-                while time.monotonic() < end:
-                    for name in OPERATIONS:
-                        for _ in range(4):
-                            trials.kill(name)
-                    name = trials.dice.choice(list(OPERATIONS))
-                    trials.freeze(name, server)
-                    trials.restart(name, server)
-                    trials.together(trials.dice.choice(("reading in", "importing", "normalizing")))
-                    _print(trials.tallies)
+            with (
+                Forks() as forks,
+                Trials(forks, server.settings, Path(folder), options.seed, server) as trials,
+            ):
+                for name, kind in _kinds(trials):
+                    if time.monotonic() > end:
+                        break
+                    trials.run(name, kind)
+                    if kind != "killed":
+                        _print(trials.tallies)
             faults = _edit(server.settings, Path(folder, "edits"), options.seed, options.sequences)
         finally:
             server.stop()
@@ -56,24 +71,41 @@ def _edit(neo4j: Settings, folder: Path, seed: int, most: int) -> int:
     return faults
 
 
+def _kinds(trials: Trials) -> Iterator[tuple[str, str]]:
+    """Operations and faults without end: after some kills of each operation, each other fault."""
+    kinds = [one for one, fault in FAULTS.items() if os.geteuid() == 0 or not fault.root]
+    while True:
+        for kind in kinds[1:]:
+            for name in OPERATIONS:
+                yield name, kinds[0]
+            together = FAULTS[kind].number > 1
+            yield trials.dice.choice(TOGETHER if together else list(OPERATIONS)), kind
+
+
+@contextmanager
+def _disk(folder: Path) -> Iterator[Path]:
+    """A disk of its own for Neo4j, which may be filled; where nobody is root, only a folder."""
+    folder.mkdir()
+    if os.geteuid() != 0:
+        yield folder
+        return
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400m", "tmpfs", folder], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
 def _print(tallies: Mapping[str, Tally], *, with_examples: bool = False) -> None:
-    titles = "trials", "disturbed", "wrong graphs", "failures", "many words", "others touched"
-    print(f"\n| what | {' | '.join(titles)} |\n| --- |{' ---: |' * len(titles)}")
+    print(f"\n| what | {' | '.join(NUMBERS.values())} |\n| --- |{' ---: |' * len(NUMBERS)}")
     total: Counter[str] = Counter()
     for kind, one in sorted(tallies.items()):
-        numbers = {
-            "trials": one.trials,
-            "disturbed": one.disturbed,
-            "wrong graphs": one.wrong_graphs,
-            "failures": one.failures,
-            "many words": one.words,
-            "others touched": one.others,
-        }
+        numbers = {name: getattr(one, name) for name in NUMBERS}
         total.update(numbers)
         print(f"| {kind} | {' | '.join(map(str, numbers.values()))} |")
         for example in one.examples[:3] if with_examples else ():
             print(f"  {example}", file=sys.stderr)
-    print(f"| all | {' | '.join(str(total[title]) for title in titles)} |", flush=True)
+    print(f"| all | {' | '.join(str(total[name]) for name in NUMBERS)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ logger = logging.getLogger("graphreader.agent")
 
 _SCHEMA_NUMBER = 1  # of the tables' form, in the file's `user_version`
 _LOCK_SECONDS = 30.0  # to wait while another process writes
-_CLOCK_TOLERANCE = 2.0  # seconds by which a process's start varies when the system's clock is set
+_START_TOLERANCE = 2.0  # seconds by which the reported start of a process varies
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -180,7 +180,7 @@ class RunStore:
             await self._write(f"{interrupt} AND status = 'running'", *left)
         query = """
         SELECT id FROM runs WHERE status <> 'running' AND (status = 'finished') = ?
-        ORDER BY updated DESC LIMIT -1 OFFSET ?
+        ORDER BY rowid DESC LIMIT -1 OFFSET ?
         """
         finished, others = [await self._read(query, (kind, keep)) for kind in (True, False)]
         return [row[0] for row in (*finished, *others)]
@@ -275,9 +275,26 @@ class RunStore:
 
 
 class RunCheckpoints(SqliteSaver):
-    """LangGraph's saver, except that a file that fails does not fail the run."""
+    """LangGraph's saver, except that a file that fails does not fail the run.
+
+    The newest checkpoint is the last written one: ids follow the clock, which may be set back.
+    """
 
     store: RunStore
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Read the checkpoint that is named, else the newest one."""
+        wanted = config["configurable"]
+        if not wanted.get("checkpoint_id"):
+            query = """
+            SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints
+            WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY rowid DESC LIMIT 1
+            """
+            thread = wanted["thread_id"], wanted.get("checkpoint_ns", "")
+            for row in self.conn.execute(query, thread).fetchall():
+                names = "thread_id", "checkpoint_ns", "checkpoint_id"
+                config = {"configurable": dict(zip(names, row, strict=True))}
+        return super().get_tuple(config)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read a checkpoint."""
@@ -314,7 +331,15 @@ class RunCheckpoints(SqliteSaver):
         self, config: RunnableConfig | None, **options: Any
     ) -> AsyncIterator[CheckpointTuple]:
         """The checkpoints, newest first. Raises RunsError."""
-        for one in await self.store.do("read", lambda _: list(self.list(config, **options))):
+
+        def read(connection: sqlite3.Connection) -> list[CheckpointTuple]:
+            found = {one.checkpoint["id"]: one for one in self.list(config, **options)}
+            query = "SELECT checkpoint_id FROM checkpoints WHERE ?1 IN (thread_id, '')"
+            thread = config["configurable"]["thread_id"] if config else ""
+            rows = connection.execute(f"{query} ORDER BY rowid DESC", (thread,))
+            return [found[id] for (id,) in rows if id in found]
+
+        for one in await self.store.do("read", read):
             yield one
 
     async def _tolerant(self, work: Callable[[], T]) -> T | None:
@@ -368,7 +393,12 @@ def _record(row: Any) -> RunRecord:
 
 def _new_holder() -> str:
     """A name of this process for one run, which no other process and no other run has."""
-    return f"{os.getpid()} {psutil.Process().create_time()} {uuid4().hex}"
+    return f"{os.getpid()} {_start_of(psutil.Process())} {uuid4().hex}"
+
+
+def _start_of(process: psutil.Process) -> float:
+    """When it began, in seconds that stay where the clock is set: on Linux those since the boot."""
+    return float(process.create_time() - (psutil.boot_time() if psutil.LINUX else 0))
 
 
 def _process_of(holder: str) -> int | None:
@@ -378,7 +408,7 @@ def _process_of(holder: str) -> int | None:
         return None
     try:
         process = psutil.Process(int(number))
-        same = abs(process.create_time() - float(born)) < _CLOCK_TOLERANCE
+        same = abs(_start_of(process) - float(born)) < _START_TOLERANCE
         return process.pid if same and process.status() != psutil.STATUS_ZOMBIE else None
     except psutil.Error:
         return None

@@ -1,19 +1,23 @@
 """The reply cache: decisions that were paid for are kept in one SQLite file and used again.
 
 The key has all that shapes a decision: model, parameters, schema, prompt. Equal decisions at the
-same time are requested once. A file that fails never fails a run: `trouble` says so.
+same time are requested once, also by several processes. A file that fails never fails a run:
+`trouble` says so.
 """
 
 import asyncio
 import hashlib
 import json
 import logging
+import os
+import random
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 from weakref import WeakValueDictionary
@@ -25,12 +29,19 @@ from graphreader.llm.structured_output import schema_of
 from graphreader.settings import Settings
 from graphreader.usage import Usage
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 T = TypeVar("T")
 D = TypeVar("D", bound=Decision)
 logger = logging.getLogger("graphreader.llm")
 FORMAT: Final = 1  # the version of the table, in the file's `user_version`
 _LOCK_SECONDS: Final = 5.0  # that another process's writing is waited for
 _RETRY_SECONDS: Final = 10.0  # that a file is not used after a failure: each may wait for a lock
+_LOCK_PAUSES: Final = 0.05, 0.2  # seconds between looks at a lock of another process
+_LOCK_DIGITS: Final = 15  # of a key, which are the place of its lock: less than 2 ** 63
 _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS replies (
     key BLOB PRIMARY KEY,
@@ -102,6 +113,19 @@ class ReplyCache:
 
         await self._run("written", write)
 
+    @asynccontextmanager
+    async def claimed(self, key: str) -> AsyncIterator[None]:
+        """Let other processes wait with this key, where the system has locks for that."""
+        place = int(key[:_LOCK_DIGITS], 16)
+        while await self._run("locked", lambda: self._is_claimed(place)):
+            await asyncio.sleep(random.uniform(*_LOCK_PAUSES))
+        try:
+            yield
+        finally:
+            if fcntl:
+                with suppress(OSError):
+                    fcntl.lockf(_lock_file(self.path), fcntl.LOCK_UN, 1, place)
+
     async def aclose(self) -> None:
         """Close the file after all writes. Later use opens it again."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
@@ -161,6 +185,15 @@ class ReplyCache:
         self._connection = self._connection or _connect(self.path)
         return self._connection
 
+    def _is_claimed(self, place: int) -> bool:
+        """Whether another process has locked this byte of the lock file; if not, lock it."""
+        try:
+            if fcntl:
+                fcntl.lockf(_lock_file(self.path), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+        except OSError as error:  # without locks a reply may be paid twice, and that is all
+            return isinstance(error, BlockingIOError)
+        return False
+
     def _close(self) -> None:
         connection, self._connection = self._connection, None
         if connection:
@@ -170,6 +203,13 @@ class ReplyCache:
     def _describe(self, action: str, error: Exception) -> str:
         remedy = "delete them with `graphreader cache clear`"
         return sqlite_problem(self.path, action, error, remedy)
+
+
+@cache
+def _lock_file(path: Path) -> int:
+    """The open file of locks beside the replies; closed only with this process, as that unlocks."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -200,7 +240,7 @@ class DecisionCache:
         """The kept decision, else the result of `ask`; `texts` is all that the task may show."""
         schema = json.dumps(schema_of(task.decision), sort_keys=True)
         key = key_of(self._model, *self._options, task.prompt, schema, *texts)
-        async with _locks.setdefault(key, asyncio.Lock()):
+        async with _locks.setdefault(key, asyncio.Lock()), self._cache.claimed(key):
             reply = await self._cache.get(key)
             if reply and (kept := restore_decision(task, json.loads(reply))):
                 logger.debug("%s: a kept reply serves for %s", self._model, task.prompt)

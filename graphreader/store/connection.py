@@ -70,6 +70,13 @@ _LONGEST_PAUSE = 2.0
 # A search in the vector index may fail so while others write (Lucene: "Index ... out of bounds").
 _INTERNAL_ERROR = "Neo.DatabaseError.Statement.ExecutionFailed"
 _NO_ANSWER = (ServiceUnavailable, SessionExpired)
+_CAUSES = {
+    "ReadOnly": "may not be written (server.databases.default_to_read_only): let it be written",
+    "OutOfMemory": "has too little memory for this: give it more (GRAPHREADER_NEO4J_HEAP; for a "
+    "server of your own server.memory.heap.max_size and dbms.memory.transaction.total.max)",
+    "DatabaseUnavailable": "keeps its database closed: wait until it has started, or make room on "
+    "its disk and start it again",
+}
 _INDEX_EXISTS = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 
 
@@ -279,6 +286,9 @@ async def _store_errors(address: Address) -> AsyncIterator[None]:
 
 
 def _store_error(address: Address, error: Exception) -> StoreError:
+    for word, sentence in _CAUSES.items():
+        if word in _code(error):
+            return StoreError(f"Neo4j at {address.uri} {sentence}, and run the same command again.")
     match error:
         case AuthError():
             return Neo4jRefusedError(
@@ -306,7 +316,8 @@ class _Retries:
     async def pause(self, error: Exception) -> None:
         """Wait for the next attempt. Raises the error if it does not pass, or not in time.
 
-        From the second failure on, a server that does not answer is announced.
+        From the second failure on, a server that does not answer is announced; another failure
+        from the fourth on.
         """
         pause, now = next(self._pauses), time.monotonic()
         self._deadline = self._deadline or now + OUTAGE_SECONDS
@@ -314,14 +325,16 @@ class _Retries:
         passes = internal or (isinstance(error, DriverError | Neo4jError) and error.is_retryable())
         if not passes or now + pause > self._deadline:
             raise error
-        if isinstance(error, _NO_ANSWER) and pause != _PAUSES[0]:
-            announce(_waiting(self._deadline - now, pause))
+        silent = isinstance(error, _NO_ANSWER)
+        if pause == _LONGEST_PAUSE or (silent and pause != _PAUSES[0]):
+            does = "does not answer" if silent else "fails for now"
+            announce(_waiting(self._deadline - now, pause, does))
         logger.debug("Again in %.1f s after %s", pause, _code(error))
         await asyncio.sleep(random.uniform(pause / 2, pause))  # writers may collide
 
 
-def _waiting(left: float, pause: float) -> Waiting:
-    text = f"Neo4j does not answer; trying again for up to {left:.0f} s"
+def _waiting(left: float, pause: float, does: str = "does not answer") -> Waiting:
+    text = f"Neo4j {does}; trying again for up to {left:.0f} s"
     return Waiting("Neo4j", text, pause)
 
 

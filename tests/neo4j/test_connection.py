@@ -104,6 +104,28 @@ async def test_internal_errors(
     assert len(errors) == (failures - 4 if fails else 0)
 
 
+# What a server cannot do for now is said with what to do, without Neo4j's own codes.
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [
+        ("Neo.ClientError.General.WriteOnReadOnlyAccessDatabase", "let it be written"),
+        ("Neo.TransientError.General.MemoryPoolOutOfMemoryError", "GRAPHREADER_NEO4J_HEAP"),
+        ("Neo.TransientError.General.DatabaseUnavailable", "make room on its disk"),
+    ],
+)
+async def test_unable(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch, code: str, remedy: str
+) -> None:
+    async def failing(*_: Any) -> Any:
+        raise Neo4jError._hydrate_neo4j(code=code, message="Some words.")
+
+    monkeypatch.setattr(connection, "_rows", failing)
+    monkeypatch.setattr("graphreader.store.connection.OUTAGE_SECONDS", 0.0)
+    with pytest.raises(StoreError, match=f"{remedy}.*run the same command again") as raised:
+        await connection.read("read/corpora")
+    assert "Neo." not in str(raised.value)
+
+
 # Nobody at the address, or somebody who accepts and never says a word, is given up in time, with
 # the variable to check.
 @pytest.mark.parametrize("listens", [False, True])

@@ -260,7 +260,7 @@ def kill_and_start(
     psutil.Process(server.pid).kill()
     us = psutil.Process()
     state = json.loads((server.home / "server.json").read_text("utf-8"))
-    state |= {"pid": us.pid, "began": us.create_time()}
+    state |= {"pid": us.pid}
     (server.home / "server.json").write_text(json.dumps(state), "utf-8")
     return embedded.running(settings), embedded.ensure_running(settings)
 

@@ -1,49 +1,75 @@
-"""Commands that are killed, or whose Neo4j is, at random moments, and what is left behind.
+"""Commands that meet a fault, most of them at a random moment, and what is left behind.
 
 Each trial prepares a corpus, starts a command, lets a fault happen, runs the same command once more
-and compares the graph with that of a command that nothing disturbed. `make soak` does so for half
-an hour, `test_faults` once.
+without it and compares the graph, and the answer, with those of a command that nothing disturbed.
+`make soak` does so for half an hour with all of OPERATIONS and FAULTS, `test_faults` with a few.
 """
 
 import json
 import os
 import random
 import re
+import shutil
 import signal
+import socket
+import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 from uuid import uuid4
+
+import psutil
 
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
-from tests.runs import chronicle, digest
+from tests.runs import chronicle, digest, mind
 from tests.runs.forks import Fork, Forks
+from tests.runs.openai_faults import Chance
+from tests.runs.openai_server import OpenAIServer
 from tests.servers import JAVA_OPTIONS, command
 from tests.terminal import Outcome, environment_of
 
-CHUNKS, FILES = 18, 6
-TOGETHER = 6  # processes that do the same at once
+CHUNKS, FILES = 12, 4
+AT_ONCE = 4  # requests to the model
+IN_FLIGHT = 2 * AT_ONCE  # requests whose reply may be lost at a kill, or is just being kept
 OUTAGE = 3.0  # seconds for which a server stands still
+TIMEOUT = 20.0  # seconds for a reply of the model, on a machine that is busy
+JUMP = 86_400.0  # seconds by which a clock is set
 QUESTION = chronicle.question(3)
 READ = ("ingest", "texts")
+ASK = {"name": "ask", "arguments": {"question": QUESTION}}
+CLIENT = {"name": "soak", "version": "1"}
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
+MESSAGES = (
+    {"id": 1, "method": "initialize", "params": HELLO},
+    {"method": "notifications/initialized"},
+    {"id": 2, "method": "tools/call", "params": ASK},
+)
+ANSWER = '"id":2'
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A command, and those that prepare for it; then a file may be edited."""
+    """A command, and those that prepare for it; then a file may be edited.
+
+    What only `asks` leaves the graph as it is. `resumes`: its work goes on where it was ended.
+    """
 
     arguments: tuple[str, ...]
     before: tuple[tuple[str, ...], ...] = (READ,)
     edits: bool = False
+    asks: bool = False
+    resumes: bool = False
 
 
 OPERATIONS: Mapping[str, Operation] = {
-    "reading in": Operation(READ, ()),
-    "reading an edit": Operation(READ, edits=True),
-    "asking": Operation(("ask", QUESTION)),
+    "reading in": Operation(READ, (), resumes=True),
+    "reading an edit": Operation(READ, edits=True, resumes=True),
+    "asking": Operation(("ask", QUESTION, "--json"), asks=True),
+    "serving": Operation(("mcp",), asks=True),
     "normalizing": Operation(("normalize",), (("ingest", "texts", "--no-normalize"),)),
     "undoing merges": Operation(("normalize", "--undo")),
     "deleting": Operation(("delete", "book0")),
@@ -54,39 +80,53 @@ OPERATIONS: Mapping[str, Operation] = {
 
 @dataclass(slots=True)
 class Tally:
-    """What trials of one kind brought; all but the first two shall stay 0."""
+    """What trials of one kind brought.
+
+    `disturbed` commands still ran when the fault came; `failed` ones ended by it, in a sentence.
+    All further numbers shall stay 0.
+    """
 
     trials: int = 0
     disturbed: int = 0
-    wrong_graphs: int = 0
-    failures: int = 0
-    words: int = 0
-    others: int = 0
+    failed: int = 0
+    wrong_results: int = 0
+    failed_again: int = 0
+    paid_twice: int = 0
+    no_sentence: int = 0
+    others_touched: int = 0
     examples: list[str] = field(default_factory=list)
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing was lost, doubled or touched, and nothing failed in many words."""
-        return not (self.wrong_graphs or self.failures or self.words or self.others)
+        """Whether nothing was lost, doubled, paid twice or touched, and all failed in sentences."""
+        return not self.examples
 
 
 class Trials:
     """Trials on one server with a corpus of their own, beside another one that shall not change."""
 
-    def __init__(self, forks: Forks, neo4j: Settings, folder: Path, seed: int) -> None:
+    def __init__(
+        self, forks: Forks, neo4j: Settings, folder: Path, seed: int, server: "Server | None" = None
+    ) -> None:
         self.dice = random.Random(seed)
         self.tallies: dict[str, Tally] = {}
+        self.model = OpenAIServer(mind.think)
+        self.home, self.server = folder / "home", server
         self._forks, self._neo4j, self._folder = forks, neo4j, folder
         self._corpus, self._other = (f"test-{uuid4().hex[:12]}" for _ in range(2))
-        self._expected: dict[str, tuple[list[str], float]] = {}
+        self._expected: dict[str, tuple[Any, float]] = {}
+        self._prepared: Operation | None = None
         self._number = 0
 
     def __enter__(self) -> Self:
+        self.model.__enter__()
         chronicle.write(self._folder / "texts", CHUNKS, FILES)
         file = self._folder / "texts/book0.txt"
         parts = file.read_text(encoding="utf-8").split("\n\n")
         parts[1:3] = [chronicle.paragraph(90), chronicle.paragraph(91)]
         self._versions = file.read_bytes(), "\n\n".join(parts).encode()
+        self._pipe = self._folder / "pipe"
+        os.mkfifo(self._pipe)
         self._run(READ, self._other)
         self._run(READ)
         self._run(("export", "export.jsonl"))
@@ -96,137 +136,306 @@ class Trials:
     def __exit__(self, *_: object) -> None:
         for corpus in (self._corpus, self._other):
             self._clear(corpus)
+        self.model.__exit__()
 
-    def kill(self, name: str) -> None:
-        """The process is killed at a random moment."""
-        self._try(f"{name}, killed", name, lambda fork, seconds: self._kill_later(fork, seconds))
-
-    def together(self, name: str, number: int = TOGETHER) -> None:
-        """Several processes do the same at once, and one of them is killed."""
-
-        def start(fork: Fork, seconds: float) -> bool:
-            others = [self._start(OPERATIONS[name].arguments) for _ in range(number - 1)]
-            self._kill_later(fork, seconds)
-            for other in others:
-                other.end()
-            return True
-
-        self._try(f"{name}, {number} processes", name, start)
-
-    def freeze(self, name: str, server: "Server") -> None:
-        """Neo4j stands still for seconds; the command goes on by itself."""
-
-        def stop(fork: Fork, seconds: float) -> bool:
-            time.sleep(self.dice.uniform(0, seconds))
-            os.kill(server.process, signal.SIGSTOP)
-            time.sleep(OUTAGE)
-            os.kill(server.process, signal.SIGCONT)
-            return fork.end().code == 0
-
-        self._try(f"{name}, Neo4j frozen", name, stop)
-
-    def restart(self, name: str, server: "Server") -> None:
-        """Neo4j is killed and started again meanwhile."""
-
-        def stop(fork: Fork, seconds: float) -> bool:
-            time.sleep(self.dice.uniform(0, seconds))
-            os.kill(server.process, signal.SIGKILL)
-            server.start()
-            fork.end()
-            return True
-
-        self._try(f"{name}, Neo4j killed", name, stop)
-
-    def _try(self, kind: str, name: str, fault: Callable[[Fork, float], bool]) -> None:
-        operation = OPERATIONS[name]
+    def run(self, name: str, kind: str) -> None:
+        """Let an operation meet a fault, and count what that brings."""
+        operation, fault = OPERATIONS[name], FAULTS[kind]
         expected, seconds = self._expected_of(name)
         self._prepare(operation)
-        tally = self.tallies.setdefault(kind, Tally())
-        tally.trials += 1
-        fork = self._start(operation.arguments)
-        tally.disturbed += fault(fork, seconds)
-        outcome = self._start(operation.arguments).end()
-        graph = digest.content(self._neo4j, self._corpus)
-        # What the killed command had finished cannot be deleted again.
-        gone = name == "deleting" and outcome.code == 2
+        with fault.around(self) as options:
+            forks = [self._start(operation.arguments, **options) for _ in range(fault.number)]
+            time.sleep(self.dice.uniform(0, seconds) if fault.strikes else 0)
+            disturbed = forks[0].runs
+            if fault.strikes:
+                fault.strikes(self, forks[0])
+            first = [fork.end(ANSWER) for fork in forks]
+        again = self._repeat(operation)
+        asked_again = len(self.model.asked_again()) if operation.resumes else 0
+        killed = sum(one.code == -signal.SIGKILL for one in first)
+        result = self._result(operation, again)
+        # What the first command had finished cannot be deleted again.
+        gone = name == "deleting" and again.code == 2
         problems = {
-            "wrong_graphs": graph != expected,
-            "failures": outcome.code != 0 and not gone,
-            "words": "Traceback" in outcome.err or outcome.err.count("Neo.") > 0,
-            "others": digest.content(self._neo4j, self._other) != self._untouched,
+            "wrong_results": result != expected and not (gone and result[0] == expected[0]),
+            "failed_again": again.code != 0 and not gone,
+            "paid_twice": asked_again > killed * IN_FLIGHT,
+            "no_sentence": not all(map(_is_plain, [*first, again])),
+            "others_touched": digest.content(self._neo4j, self._other) != self._untouched,
         }
+        tally = self.tallies.setdefault(f"{name}, {kind}", Tally())
+        tally.trials += 1
+        tally.disturbed += disturbed
+        tally.failed += sum(one.code not in (0, -signal.SIGKILL, 143) for one in first)
         for problem, found in problems.items():
             setattr(tally, problem, getattr(tally, problem) + found)
             if found:
-                lost = sorted({*expected} - {*graph})[:2], sorted({*graph} - {*expected})[:2]
-                tally.examples.append(f"{problem}: {outcome.err[-300:]} {lost}")
+                self._prepared = None
+                lost = sorted({*expected[0]} - {*result[0]})[:2]
+                more = sorted({*result[0]} - {*expected[0]})[:2]
+                said = [one.err[-300:] for one in first[:2]]
+                tally.examples.append(f"{problem}: {said} {again.err[-300:]} {lost} {more}")
 
-    def _kill_later(self, fork: Fork, seconds: float) -> bool:
-        time.sleep(self.dice.uniform(0, seconds))
-        return fork.kill()
-
-    def _expected_of(self, name: str) -> tuple[list[str], float]:
-        """The graph after an operation that nothing disturbs, and its seconds."""
+    def _expected_of(self, name: str) -> tuple[Any, float]:
+        """The result of an operation that nothing disturbs, and its seconds."""
         if name not in self._expected:
-            self._prepare(OPERATIONS[name])
-            outcome = self._run(OPERATIONS[name].arguments)
-            self._expected[name] = digest.content(self._neo4j, self._corpus), outcome.seconds
+            operation = OPERATIONS[name]
+            self._prepare(operation)
+            outcome = self._start(operation.arguments).end(ANSWER)
+            assert outcome.code in (0, 143), outcome.err
+            shown = outcome if name != "serving" else self._run(OPERATIONS["asking"].arguments)
+            self._expected[name] = self._result(operation, shown), outcome.seconds
         return self._expected[name]
 
+    def _result(self, operation: Operation, outcome: Outcome) -> Any:
+        """The graph, and the answer."""
+        graph = digest.content(self._neo4j, self._corpus)
+        if not operation.asks or outcome.code != 0:
+            return graph, None
+        return graph, [outcome.json[name] for name in ("answer", "citations", "claims")]
+
+    def _repeat(self, operation: Operation) -> Outcome:
+        """The same command, or one that goes on with the run that is left; it pays no more."""
+        if not operation.asks:
+            return self._start(operation.arguments).end()
+        with self._reader(self._corpus) as reader:
+            left = [one.run for one in reader.runs() if one.status != "finished"]
+        if not left:
+            return self._start(OPERATIONS["asking"].arguments).end()
+        outcome = self._start(("runs", "resume", left[0], "--json"), "-").end()
+        assert len(self.model.asked_again()) <= IN_FLIGHT, "a resumed run paid again"
+        return outcome
+
     def _prepare(self, operation: Operation) -> None:
-        self._clear(self._corpus)
-        file = self._folder / "texts/book0.txt"
-        file.write_bytes(self._versions[0])
-        for arguments in operation.before:
-            self._run(arguments)
-        file.write_bytes(self._versions[operation.edits])
+        shutil.rmtree(self.home, ignore_errors=True)
+        kept = self._prepared
+        if not (kept and kept.asks and operation.asks):
+            self._clear(self._corpus)
+            file = self._folder / "texts/book0.txt"
+            file.write_bytes(self._versions[0])
+            for arguments in operation.before:
+                self._run(arguments)
+            file.write_bytes(self._versions[operation.edits])
+        self._prepared = operation
+        self.model.requests.clear()
 
     def _run(self, arguments: tuple[str, ...], corpus: str = "") -> Outcome:
         outcome = self._start(arguments, corpus).end()
         assert outcome.code == 0, (arguments, outcome.err)
         return outcome
 
-    def _start(self, arguments: tuple[str, ...], corpus: str = "") -> Fork:
+    def _start(
+        self,
+        arguments: tuple[str, ...],
+        corpus: str = "",
+        environment: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> Fork:
+        """A command about the corpus ("-": about none)."""
         self._number += 1
         files = ("texts", "export.jsonl")
         values = [str(self._folder / one) if one in files else one for one in arguments]
-        environment = {
-            **environment_of(self._neo4j),
-            "GRAPHREADER_HOME": str(self._folder / "home"),
+        given = chronicle.settings(
+            self._neo4j, self.model, self.home, concurrency=AT_ONCE, timeout=TIMEOUT
+        )
+        variables = {
+            **environment_of(given),
+            **chronicle.environment(given),
+            "GRAPHREADER_MODE": "paper",
+            "GRAPHREADER_INITIAL_NODES": "2",
             "GRAPHREADER_CACHE": str(self._folder / "cache"),
-            "GRAPHREADER_MODEL": "offline",
             "GRAPHREADER_EMBEDDINGS": "offline",
-            "GRAPHREADER_CHUNK_TOKENS": str(chronicle.CHUNK_TOKENS),
+            **(environment or {}),
         }
+        if arguments == ("mcp",):
+            options["stdin"] = str(self._pipe)
+        command = values if corpus == "-" else [*values, "--corpus", corpus or self._corpus]
         outputs = self._folder / f"outputs/{self._number}"
-        command = [*values, "--corpus", corpus or self._corpus]
-        return self._forks.start(command, environment, outputs)
+        fork = self._forks.start(command, variables, outputs, **options)
+        if arguments == ("mcp",):
+            text = "".join(json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in MESSAGES)
+            self._pipe.write_text(text, "utf-8")
+        return fork
+
+    def _reader(self, corpus: str) -> GraphReader:
+        return GraphReader(
+            corpus, settings=self._neo4j.model_copy(update={"home": self.home, "model": "offline"})
+        )
 
     def _clear(self, corpus: str) -> None:
-        with GraphReader(corpus, settings=self._neo4j) as reader:
+        with self._reader(corpus) as reader:
             if any(one.corpus == corpus for one in reader.corpora()):
                 reader.delete(everything=True)
 
 
+def _is_plain(outcome: Outcome) -> bool:
+    """Whether a command that failed said so in words of its own."""
+    words = ("Traceback", "unexpected error", "Neo.", "Neo4j failed")
+    is_told = outcome.code in (0, -signal.SIGKILL) or outcome.err.strip()
+    return bool(is_told) and not any(word in outcome.err for word in words)
+
+
 class Server:
-    """An embedded Neo4j of these trials, which may be killed."""
+    """An embedded Neo4j of these trials, which may be killed, or started with other settings."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self._environment = {
             "GRAPHREADER_HOME": str(folder),
             "GRAPHREADER_NEO4J_JAVA_OPTIONS": JAVA_OPTIONS,
         }
         self.start()
+        self._command = psutil.Process(self.process).cmdline()
 
     def start(self) -> None:
         """Start it unless it runs."""
         status = json.loads(command(["neo4j", "start", "--json"], self._environment).stdout)
+        password = status["password"]
         self.settings = Settings(
-            neo4j_uri=status["uri"], neo4j_password=status["password"], model="offline"
+            neo4j_uri=status["uri"], neo4j_password=password, model="offline", mode="paper"
         )
         shown = command(["neo4j", "status"], self._environment).stdout
         self.process = int(re.findall(r"process (\d+)", shown)[0])
+        self._wait()
 
     def stop(self) -> None:
         """Stop it."""
         command(["neo4j", "stop"], self._environment)
+
+    @contextmanager
+    def limited(self, *settings: str, heap: str = "512m") -> Iterator[None]:
+        """Let it run with other settings of Neo4j, or of Java, for a while."""
+        self.stop()
+        arguments = [f"-Xmx{heap}" if one.startswith("-Xmx") else one for one in self._command]
+        more = [part for one in settings for part in ("-c", one)]
+        quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        home = {"NEO4J_HOME": str(self.folder)}
+        with subprocess.Popen([*arguments, *more], env={**os.environ, **home}, **quiet) as limited:
+            try:
+                self._wait()
+                yield
+            finally:
+                limited.terminate()
+        self.start()
+
+    def _wait(self) -> None:
+        """Wait until its database answers."""
+        address = "127.0.0.1", int((self.settings.neo4j_uri or "").rpartition(":")[2])
+        for _ in range(600):
+            with socket.socket() as probe:
+                if probe.connect_ex(address) == 0:
+                    break
+            time.sleep(0.2)
+        digest.rows(self.settings, "RETURN 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What `strikes` at a random moment, or is `around` a command, which gets its options.
+
+    So many processes do the same at once; the first of them is struck.
+    """
+
+    strikes: Callable[[Trials, Fork], object] | None = None
+    around: Callable[[Trials], AbstractContextManager[dict[str, Any]]] = lambda _: nullcontext({})
+    number: int = 1
+    server: bool = False
+    root: bool = False
+
+
+def _freeze(trials: Trials, _: Fork) -> None:
+    assert trials.server
+    os.kill(trials.server.process, signal.SIGSTOP)
+    time.sleep(OUTAGE)
+    os.kill(trials.server.process, signal.SIGCONT)
+
+
+def _restart(trials: Trials, _: Fork) -> None:
+    assert trials.server
+    os.kill(trials.server.process, signal.SIGKILL)
+    trials.server.start()
+
+
+@contextmanager
+def _server_with(trials: Trials, *settings: str, **options: str) -> Iterator[dict[str, Any]]:
+    assert trials.server
+    with trials.server.limited(*settings, **options):
+        yield {}
+
+
+@contextmanager
+def _full_disk(folder: Path, room: int) -> Iterator[None]:
+    """A disk of its own (a small tmpfs, for which one must be root) that has little room left."""
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], check=True)
+    filler = folder / "filler"
+    try:
+        with filler.open("wb") as file:
+            file.write(bytes(shutil.disk_usage(folder).free - room))
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+@contextmanager
+def _full_home(trials: Trials) -> Iterator[dict[str, Any]]:
+    """The disk of the home is full, sooner or later."""
+    with _full_disk(trials.home, trials.dice.choice((0, 20_000, 60_000, 200_000))):
+        yield {}
+
+
+@contextmanager
+def _server_without_room(trials: Trials) -> Iterator[dict[str, Any]]:
+    """The disk of Neo4j's data is full."""
+    assert trials.server
+    filler = trials.server.folder / "filler"
+    try:
+        with filler.open("wb") as file:
+            room = trials.dice.choice((0, 100_000, 1_000_000))
+            file.write(bytes(max(0, shutil.disk_usage(trials.server.folder).free - room)))
+        yield {}
+    finally:
+        filler.unlink()
+        os.kill(trials.server.process, signal.SIGKILL)
+        trials.server.start()
+
+
+@contextmanager
+def _faulty_model(trials: Trials) -> Iterator[dict[str, Any]]:
+    trials.model.script = Chance(0.3, trials.dice.getrandbits(32))
+    try:
+        yield {}
+    finally:
+        trials.model.script = None
+
+
+def _small_files(trials: Trials) -> AbstractContextManager[dict[str, Any]]:
+    return nullcontext({"largest": trials.dice.choice((4_000, 20_000, 60_000, 200_000))})
+
+
+def _with(**options: Any) -> Callable[[Trials], AbstractContextManager[dict[str, Any]]]:
+    return lambda _: nullcontext(options)
+
+
+FAULTS: Mapping[str, Fault] = {
+    "killed": Fault(lambda _, fork: fork.kill()),
+    "6 processes": Fault(lambda _, fork: fork.kill(), number=6),
+    "30 processes": Fault(number=30),
+    "files that may not grow": Fault(around=_small_files),
+    "no home": Fault(around=_with(environment={"GRAPHREADER_HOME": "/dev/null/home"})),
+    "full home": Fault(around=_full_home, root=True),
+    "clock that jumps": Fault(around=_with(jumps=JUMP)),
+    "model 30 % wrong": Fault(around=_faulty_model),
+    "Neo4j frozen": Fault(_freeze, server=True),
+    "Neo4j killed": Fault(_restart, server=True),
+    "Neo4j read-only": Fault(
+        around=lambda trials: _server_with(trials, "server.databases.default_to_read_only=true"),
+        server=True,
+    ),
+    "Neo4j out of memory": Fault(
+        around=lambda trials: _server_with(trials, "db.memory.transaction.max=1m"),
+        server=True,
+    ),
+    "Neo4j out of heap": Fault(around=lambda t: _server_with(t, heap="72m"), server=True),
+    "Neo4j out of disk": Fault(around=_server_without_room, server=True, root=True),
+}

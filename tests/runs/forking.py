@@ -5,9 +5,13 @@ after. It answers each with one line: the number of the process, or the exit cod
 """
 
 import asyncio
+import itertools
 import json
+import logging
 import os
+import resource
 import sys
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -54,19 +58,41 @@ def _code(process: int) -> int | None:
     return os.waitstatus_to_exitcode(status) if ended else None
 
 
-def _run(environment: dict[str, str], arguments: list[str], out: str, err: str) -> None:
+def _run(
+    environment: dict[str, str],
+    arguments: list[str],
+    out: str,
+    err: str,
+    stdin: str = os.devnull,
+    largest: int = 0,
+    jumps: float = 0.0,
+) -> None:
     """Be the command from here on, with outputs and an environment of its own."""
+    logging.root.handlers.clear()  # which a library made while it was loaded
+    if largest:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+    if jumps:
+        _let_clock_jump(jumps)
     os.environ.clear()
     os.environ.update(environment)
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-    for number, path in ((0, os.devnull), (1, out), (2, err)):
-        os.dup2(os.open(path, flags if number else os.O_RDONLY), number)
+    for number, path in ((0, stdin), (1, out), (2, err)):
+        # A pipe that is open for writing, too, has no end.
+        os.dup2(os.open(path, flags if number else os.O_RDWR), number)
     streams: Any = sys
     streams.stdin = os.fdopen(0)
     streams.stdout = os.fdopen(1, "w", encoding="utf-8")
     streams.stderr = os.fdopen(2, "w", encoding="utf-8")
     sys.argv = ["graphreader", *arguments]
     main()
+
+
+def _let_clock_jump(seconds: float) -> None:
+    """Set the clock of this process back and forth, at each look at it."""
+    now, now_ns = time.time, time.time_ns
+    leaps = itertools.cycle((0.0, -seconds, seconds))
+    setattr(time, "time", lambda: now() + next(leaps))  # noqa: B010
+    setattr(time, "time_ns", lambda: now_ns() + int(1e9 * next(leaps)))  # noqa: B010
 
 
 if __name__ == "__main__":

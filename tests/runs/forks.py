@@ -45,14 +45,22 @@ class Forks:
     ) -> None:
         self._server.communicate(timeout=30)
 
-    def start(self, arguments: list[str], environment: Mapping[str, str], folder: Path) -> "Fork":
-        """Run `graphreader ...`; its outputs go to files of the folder."""
+    def start(
+        self, arguments: list[str], environment: Mapping[str, str], folder: Path, **options: Any
+    ) -> "Fork":
+        """Run `graphreader ...`; its outputs go to files of the folder.
+
+        `stdin` is a file or a pipe; `largest` the most bytes that a file may have; with `jumps` the
+        clock goes back and forth by so many seconds.
+        """
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / "out.txt").write_bytes(b"")
         number = self.ask(
             environment={**os.environ, **environment},
             arguments=arguments,
             out=str(folder / "out.txt"),
             err=str(folder / "err.txt"),
+            **options,
         )
         return Fork(self, number, folder)
 
@@ -89,10 +97,13 @@ class Fork:
             os.kill(self._process, signal.SIGKILL)
         return self.end().code == -signal.SIGKILL
 
-    def end(self) -> Outcome:
-        """Wait for its end; the code is below 0 where a signal ended it."""
+    def end(self, answer: str = "") -> Outcome:
+        """Wait for its end, or for this answer; the code is below 0 where a signal ended it."""
         while self.runs:
-            assert time.monotonic() - self._began < 120, "it does not end"
-            time.sleep(0.002)
+            assert time.monotonic() - self._began < 300, "it does not end"
+            if answer and answer in (self._folder / "out.txt").read_text("utf-8"):
+                os.kill(self._process, signal.SIGTERM)
+                return self.end()
+            time.sleep(0.005)
         out, err = ((self._folder / name).read_text("utf-8") for name in ("out.txt", "err.txt"))
         return Outcome(self._code, out, err, time.monotonic() - self._began)

@@ -6,10 +6,12 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 
+import psutil
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
@@ -148,12 +150,12 @@ async def test_listed(store: RunStore) -> None:
 # Of the finished runs the newest stay, and of those that broke off as many; none under way goes.
 async def test_expired(store: RunStore) -> None:
     await begin(store, "f1", "f2", "f3", "b1", "b2", "b3", "r1", "r2", "r3")
-    for id in ("f2", "f1", "f3"):
+    for id in ("f1", "f2", "f3"):
         await store.end(id, "finished", READING)
     for id in ("b1", "b2", "b3"):
         await store.end(id, "interrupted")
 
-    assert [await store.expired(2), await store.expired(3)] == [["f2", "b1"], []]
+    assert [await store.expired(2), await store.expired(3)] == [["f1", "b1"], []]
 
 
 # A run whose process is gone is interrupted, and expires; while it lives, nobody else takes it.
@@ -262,6 +264,31 @@ async def test_runs_side_by_side(store: RunStore) -> None:
     await asyncio.gather(*(run(f"{number:03}") for number in range(200)))
 
     assert {one.status for one in await store.summaries()} == {"finished"}
+
+
+# A clock that is set back makes no older checkpoint the newest one, and no living process a dead
+# one; the runs of that time are not the first to expire.
+async def test_clock_set_back(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    saver = await store.saver()
+    before, after = [{**empty_checkpoint(), "id": id} for id in ("2", "1")]
+    kept = await saver.aput(THREAD, before, {}, {})
+    await begin(store, "old", "r")
+    boot, now = psutil.boot_time() - 3600, time.time() - 3600
+    if psutil.LINUX:
+        monkeypatch.setattr("psutil._pslinux.boot_time", lambda: boot)
+    monkeypatch.setattr(time, "time", lambda: now)
+    await saver.aput(kept, after, {}, {})
+    await begin(store, "new")
+    for id in ("old", "new"):
+        await store.end(id, "finished", READING)
+    newest = await saver.aget_tuple(THREAD)
+    running = (await store.get("r")).summary
+
+    assert newest
+    assert newest.checkpoint["id"] == "1"
+    assert [one.checkpoint["id"] async for one in saver.alist(THREAD)] == ["1", "2"]
+    assert (running.status, running.process) == ("running", os.getpid())
+    assert await store.expired(1) == ["old"]
 
 
 # What is closed stays closed, and lets go of the runs that it held.

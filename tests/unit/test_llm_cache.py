@@ -33,6 +33,22 @@ async def write(path):
 asyncio.run(write(sys.argv[1]))
 """
 
+ASKER = """
+import asyncio, sys
+from pathlib import Path
+from graphreader.llm.cache import DecisionCache, ReplyCache
+from tests.unit.test_llm_cache import PLAN, Asking
+
+class Slow(Asking):
+    async def __call__(self):
+        print("asked", flush=True)
+        sys.stdin.readline()
+        return await super().__call__()
+
+decisions = DecisionCache(ReplyCache(Path(sys.argv[1])), "fake:model", 0.2)
+asyncio.run(decisions.get_or_ask(PLAN, ["the prompt"], Slow()))
+"""
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -196,6 +212,26 @@ async def test_asked_once(decisions: DecisionCache) -> None:
     assert {one.decision.plan for one in (*results, later)} == {"plan 1"}
     assert [one.usage for one in (*results, later)] == [ONE_CALL, *[Usage(reused=1)] * 5]
     assert (other.decision.plan, other.usage) == ("plan 2", ONE_CALL)
+
+
+# Another process that asks the same is waited for, and its reply is used; if it is killed, we ask.
+@pytest.mark.skipif(sys.platform == "win32", reason="needs locks that end with their process")
+@pytest.mark.parametrize("killed", [False, True])
+async def test_another_process_asks(decisions: DecisionCache, path: Path, killed: bool) -> None:
+    asking = Asking()
+    command = [sys.executable, "-c", ASKER, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout
+        assert other.stdout.readline() == b"asked\n"
+        task = asyncio.create_task(decisions.get_or_ask(PLAN, ["the prompt"], asking))
+        await asyncio.sleep(0.3)
+        before = asking.calls
+        other.kill() if killed else other.communicate(b"\n")
+        result = await task
+
+    assert before == 0
+    assert asking.calls == killed
+    assert result.usage == (ONE_CALL if killed else Usage(reused=1))
 
 
 # Where the one who asked fails or is cancelled, exactly one of the others asks.

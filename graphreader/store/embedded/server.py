@@ -1,6 +1,6 @@
 """The embedded server of a home: finds it, starts it, stops it, for any number of callers at once.
 
-It is the server of a home if pid, start time and command line fit the state file.
+It is the server of a home if the process of the state file has its command line.
 """
 
 import json
@@ -44,7 +44,7 @@ _BUSY_SECONDS = 20.0
 
 _HANDSHAKE_SECONDS = 2.0
 _QUERY_SECONDS = 5.0
-_CLOCK_SECONDS = 2.0  # the reported start time of a process wavers when the clock is set
+_CLOCK_SECONDS = 2.0  # by which the reported start time of a process wavers
 
 # The magic number of Bolt, then the offered versions: 5.0 to 5.4, and nothing else.
 _HANDSHAKE = bytes.fromhex("6060b017") + bytes.fromhex("00040405") + bytes(12)
@@ -67,10 +67,9 @@ class RunningServer:
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """The process of a server that has answered: start in epoch seconds, version of Neo4j."""
+    """The process of a server that has answered, and its version of Neo4j."""
 
     pid: int
-    began: float
     home: str
     version: str
 
@@ -170,7 +169,7 @@ def _wait_for(
             )
         version = _answered_version(access)
         if version:
-            state = ServerState(process.pid, began, str(home.folder), version)
+            state = ServerState(process.pid, str(home.folder), version)
             home.write(_STATE, state)
             logger.info("The embedded Neo4j (%d) answers on port %d", process.pid, access.bolt)
             return _describe(home, access, state)
@@ -202,11 +201,9 @@ def _read_state(home: ServerHome) -> ServerState | None:
     if state is None or state.home != str(home.folder):
         return None
     try:
-        process = psutil.Process(state.pid)
-        same = abs(process.create_time() - state.began) < _CLOCK_SECONDS
+        return state if _serves(psutil.Process(state.pid), home) else None
     except psutil.Error:
         return None
-    return state if same and _serves(process, home) else None
 
 
 def _find_process(home: ServerHome) -> psutil.Process | None:
