@@ -316,8 +316,7 @@ class _Retries:
     async def pause(self, error: Exception) -> None:
         """Wait for the next attempt. Raises the error if it does not pass, or not in time.
 
-        From the second failure on, a server that does not answer is announced; another failure
-        from the fourth on.
+        From the second failure on, a server that does not answer is announced.
         """
         pause, now = next(self._pauses), time.monotonic()
         self._deadline = self._deadline or now + OUTAGE_SECONDS
@@ -325,16 +324,14 @@ class _Retries:
         passes = internal or (isinstance(error, DriverError | Neo4jError) and error.is_retryable())
         if not passes or now + pause > self._deadline:
             raise error
-        silent = isinstance(error, _NO_ANSWER)
-        if pause == _LONGEST_PAUSE or (silent and pause != _PAUSES[0]):
-            does = "does not answer" if silent else "fails for now"
-            announce(_waiting(self._deadline - now, pause, does))
+        if isinstance(error, _NO_ANSWER) and pause != _PAUSES[0]:
+            announce(_waiting(self._deadline - now, pause))
         logger.debug("Again in %.1f s after %s", pause, _code(error))
         await asyncio.sleep(random.uniform(pause / 2, pause))  # writers may collide
 
 
-def _waiting(left: float, pause: float, does: str = "does not answer") -> Waiting:
-    text = f"Neo4j {does}; trying again for up to {left:.0f} s"
+def _waiting(left: float, pause: float) -> Waiting:
+    text = f"Neo4j does not answer; trying again for up to {left:.0f} s"
     return Waiting("Neo4j", text, pause)
 
 
