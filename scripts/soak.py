@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import cycle, islice
 from pathlib import Path
 
 from graphreader.settings import Settings
@@ -25,7 +26,9 @@ NUMBERS = {
     "paid_twice": "paid twice",
     "no_sentence": "no sentence",
     "others_touched": "others touched",
+    "stuck": "stuck",
 }
+KILLS = 4  # before each other fault
 TOGETHER = ("reading in", "asking", "importing", "normalizing")
 
 
@@ -72,11 +75,12 @@ def _edit(neo4j: Settings, folder: Path, seed: int, most: int) -> int:
 
 
 def _kinds(trials: Trials) -> Iterator[tuple[str, str]]:
-    """Operations and faults without end: after some kills of each operation, each other fault."""
+    """Operations and faults without end: some kills, then one of the other faults, in turn."""
     kinds = [one for one, fault in FAULTS.items() if os.geteuid() == 0 or not fault.root]
+    names = cycle(OPERATIONS)
     while True:
         for kind in kinds[1:]:
-            for name in OPERATIONS:
+            for name in islice(names, KILLS):
                 yield name, kinds[0]
             together = FAULTS[kind].number > 1
             yield trials.dice.choice(TOGETHER if together else list(OPERATIONS)), kind

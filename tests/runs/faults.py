@@ -94,6 +94,7 @@ class Tally:
     paid_twice: int = 0
     no_sentence: int = 0
     others_touched: int = 0
+    stuck: int = 0
     examples: list[str] = field(default_factory=list)
 
     @property
@@ -140,8 +141,18 @@ class Trials:
 
     def run(self, name: str, kind: str) -> None:
         """Let an operation meet a fault, and count what that brings."""
-        operation, fault = OPERATIONS[name], FAULTS[kind]
-        expected, seconds = self._expected_of(name)
+        tally = self.tallies.setdefault(f"{name}, {kind}", Tally())
+        tally.trials += 1
+        try:
+            self._try(OPERATIONS[name], FAULTS[kind], tally, *self._expected_of(name))
+        except AssertionError as error:  # a command does not end, or its preparation failed
+            tally.stuck += 1
+            tally.examples.append(f"stuck: {error}")
+            self._prepared = None
+
+    def _try(
+        self, operation: Operation, fault: "Fault", tally: Tally, expected: Any, seconds: float
+    ) -> None:
         self._prepare(operation)
         with fault.around(self) as options:
             forks = [self._start(operation.arguments, **options) for _ in range(fault.number)]
@@ -150,12 +161,14 @@ class Trials:
             if fault.strikes:
                 fault.strikes(self, forks[0])
             first = [fork.end(ANSWER) for fork in forks]
-        again = self._repeat(operation)
-        asked_again = len(self.model.asked_again()) if operation.resumes else 0
+        again, resumed = self._repeat(operation)
+        # Whoever asks anew pays anew.
+        resumed = operation.resumes or (resumed and fault.number == 1)
+        asked_again = len(self.model.asked_again()) if resumed else 0
         killed = sum(one.code == -signal.SIGKILL for one in first)
         result = self._result(operation, again)
         # What the first command had finished cannot be deleted again.
-        gone = name == "deleting" and again.code == 2
+        gone = operation.arguments[0] == "delete" and again.code == 2
         problems = {
             "wrong_results": result != expected and not (gone and result[0] == expected[0]),
             "failed_again": again.code != 0 and not gone,
@@ -163,8 +176,6 @@ class Trials:
             "no_sentence": not all(map(_is_plain, [*first, again])),
             "others_touched": digest.content(self._neo4j, self._other) != self._untouched,
         }
-        tally = self.tallies.setdefault(f"{name}, {kind}", Tally())
-        tally.trials += 1
         tally.disturbed += disturbed
         tally.failed += sum(one.code not in (0, -signal.SIGKILL, 143) for one in first)
         for problem, found in problems.items():
@@ -194,17 +205,15 @@ class Trials:
             return graph, None
         return graph, [outcome.json[name] for name in ("answer", "citations", "claims")]
 
-    def _repeat(self, operation: Operation) -> Outcome:
-        """The same command, or one that goes on with the run that is left; it pays no more."""
+    def _repeat(self, operation: Operation) -> tuple[Outcome, bool]:
+        """The same command, or (True) one that goes on with the run that is left."""
         if not operation.asks:
-            return self._start(operation.arguments).end()
+            return self._start(operation.arguments).end(), False
         with self._reader(self._corpus) as reader:
             left = [one.run for one in reader.runs() if one.status != "finished"]
         if not left:
-            return self._start(OPERATIONS["asking"].arguments).end()
-        outcome = self._start(("runs", "resume", left[0], "--json"), "-").end()
-        assert len(self.model.asked_again()) <= IN_FLIGHT, "a resumed run paid again"
-        return outcome
+            return self._start(OPERATIONS["asking"].arguments).end(), False
+        return self._start(("runs", "resume", left[0], "--json"), "-").end(), True
 
     def _prepare(self, operation: Operation) -> None:
         shutil.rmtree(self.home, ignore_errors=True)

@@ -20,7 +20,10 @@ from langchain_openai import ChatOpenAI
 from openai import APIConnectionError
 from pydantic import SecretStr
 
-from graphreader import tokens
+from graphreader import (
+    mcp_server,  # noqa: F401
+    tokens,
+)
 from graphreader.cli.main import main
 from graphreader.evaluation.metrics.answers import rouge
 from tests.runs import forks  # noqa: F401
