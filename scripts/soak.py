@@ -2,19 +2,18 @@
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from itertools import cycle, islice
 from pathlib import Path
 
 from graphreader.settings import Settings
 from tests.runs import edits
-from tests.runs.faults import FAULTS, OPERATIONS, Server, Tally, Trials
+from tests.runs.faults import FAULTS, OPERATIONS, Server, Tally, Trials, disk
 from tests.runs.forks import Forks
 
 NUMBERS = {
@@ -40,8 +39,8 @@ def main() -> int:
     parser.add_argument("--sequences", type=int, default=1000, help="of random edits")
     options = parser.parse_args()
     end = time.monotonic() + 60 * options.minutes
-    with tempfile.TemporaryDirectory() as folder, _disk(Path(folder, "neo4j")) as disk:
-        server = Server(disk)
+    with tempfile.TemporaryDirectory() as folder, _neo4j_disk(Path(folder, "neo4j")):
+        server = Server(Path(folder, "neo4j"))
         try:
             with (
                 Forks() as forks,
@@ -86,18 +85,9 @@ def _kinds(trials: Trials) -> Iterator[tuple[str, str]]:
             yield trials.dice.choice(TOGETHER if together else list(OPERATIONS)), kind
 
 
-@contextmanager
-def _disk(folder: Path) -> Iterator[Path]:
-    """A disk of its own for Neo4j, which may be filled; where nobody is root, only a folder."""
-    folder.mkdir()
-    if os.geteuid() != 0:
-        yield folder
-        return
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400m", "tmpfs", folder], check=True)
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", folder], check=True)
+def _neo4j_disk(folder: Path) -> AbstractContextManager[None]:
+    """A disk that may be filled; where nobody is root, only a folder."""
+    return disk(folder, "size=400m") if os.geteuid() == 0 else nullcontext()
 
 
 def _print(tallies: Mapping[str, Tally], *, with_examples: bool = False) -> None:

@@ -348,7 +348,6 @@ class Fault:
     strikes: Callable[[Trials, Fork], object] | None = None
     around: Callable[[Trials], AbstractContextManager[dict[str, Any]]] = lambda _: nullcontext({})
     number: int = 1
-    server: bool = False
     root: bool = False
 
 
@@ -373,35 +372,42 @@ def _server_with(trials: Trials, *settings: str, **options: str) -> Iterator[dic
 
 
 @contextmanager
-def _full_disk(folder: Path, room: int) -> Iterator[None]:
-    """A disk of its own (a small tmpfs, for which one must be root) that has little room left."""
+def disk(folder: Path, options: str) -> Iterator[None]:
+    """Let a folder be a disk of its own: a tmpfs, for which one must be root."""
     folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], check=True)
-    filler = folder / "filler"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], check=True)
     try:
-        with filler.open("wb") as file:
-            file.write(bytes(shutil.disk_usage(folder).free - room))
         yield
     finally:
         subprocess.run(["umount", "--lazy", folder], check=True)
 
 
+def _fill(folder: Path, room: int) -> Path:
+    """Leave so much room on the disk; the file that takes the rest."""
+    filler = folder / "filler"
+    with filler.open("wb") as file:
+        file.write(bytes(max(0, shutil.disk_usage(folder).free - room)))
+    return filler
+
+
 @contextmanager
 def _full_home(trials: Trials) -> Iterator[dict[str, Any]]:
-    """The disk of the home is full, sooner or later."""
-    with _full_disk(trials.home, trials.dice.choice((0, 20_000, 60_000, 200_000))):
+    with disk(trials.home, "size=16m"):
+        _fill(trials.home, trials.dice.choice((0, 20_000, 60_000, 200_000)))
+        yield {}
+
+
+@contextmanager
+def _read_only_home(trials: Trials) -> Iterator[dict[str, Any]]:
+    with disk(trials.home, "ro"):
         yield {}
 
 
 @contextmanager
 def _server_without_room(trials: Trials) -> Iterator[dict[str, Any]]:
-    """The disk of Neo4j's data is full."""
     assert trials.server
-    filler = trials.server.folder / "filler"
+    filler = _fill(trials.server.folder, trials.dice.choice((0, 100_000, 1_000_000)))
     try:
-        with filler.open("wb") as file:
-            room = trials.dice.choice((0, 100_000, 1_000_000))
-            file.write(bytes(max(0, shutil.disk_usage(trials.server.folder).free - room)))
         yield {}
     finally:
         filler.unlink()
@@ -428,23 +434,22 @@ def _with(**options: Any) -> Callable[[Trials], AbstractContextManager[dict[str,
 
 FAULTS: Mapping[str, Fault] = {
     "killed": Fault(lambda _, fork: fork.kill()),
-    "6 processes": Fault(lambda _, fork: fork.kill(), number=6),
-    "30 processes": Fault(number=30),
-    "files that may not grow": Fault(around=_small_files),
-    "no home": Fault(around=_with(environment={"GRAPHREADER_HOME": "/dev/null/home"})),
-    "full home": Fault(around=_full_home, root=True),
-    "clock that jumps": Fault(around=_with(jumps=JUMP)),
-    "model 30 % wrong": Fault(around=_faulty_model),
-    "Neo4j frozen": Fault(_freeze, server=True),
-    "Neo4j killed": Fault(_restart, server=True),
+    "Neo4j frozen": Fault(_freeze),
+    "Neo4j killed": Fault(_restart),
     "Neo4j read-only": Fault(
         around=lambda trials: _server_with(trials, "server.databases.default_to_read_only=true"),
-        server=True,
     ),
     "Neo4j out of memory": Fault(
         around=lambda trials: _server_with(trials, "db.memory.transaction.max=1m"),
-        server=True,
     ),
-    "Neo4j out of heap": Fault(around=lambda t: _server_with(t, heap="72m"), server=True),
-    "Neo4j out of disk": Fault(around=_server_without_room, server=True, root=True),
+    "Neo4j out of heap": Fault(around=lambda t: _server_with(t, heap="72m")),
+    "Neo4j out of disk": Fault(around=_server_without_room, root=True),
+    "full home": Fault(around=_full_home, root=True),
+    "read-only home": Fault(around=_read_only_home, root=True),
+    "no home": Fault(around=_with(environment={"GRAPHREADER_HOME": "/dev/null/home"})),
+    "files that may not grow": Fault(around=_small_files),
+    "clock that jumps": Fault(around=_with(jumps=JUMP)),
+    "model 30 % wrong": Fault(around=_faulty_model),
+    "6 processes": Fault(lambda _, fork: fork.kill(), number=6),
+    "30 processes": Fault(number=30),
 }
