@@ -14,10 +14,7 @@ MET = (
     ("reindexing", "killed"),
     ("serving", "killed"),
     ("asking", "no home"),
-    ("asking", "files that may not grow"),
-    ("asking", "clock that jumps"),
     ("reading in", "files that may not grow"),
-    ("reading in", "6 processes"),
 )
 
 
