@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 import shutil
 import sqlite3
@@ -53,6 +54,14 @@ def bounded_lines(file: BinaryIO, limit: int) -> Iterator[tuple[int, bytes]]:
             yield number, line
         while len(line) > limit and not line.endswith(b"\n"):
             line = file.readline(limit + 1)
+
+
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+
+
+def structure_of(line: bytes) -> int:
+    """The bytes of a JSON text outside its strings: parsed, they take fifty times their size."""
+    return len(line) - sum(one.end() - one.start() for one in _STRING.finditer(line))
 
 
 Line = Mapping[str, Any]

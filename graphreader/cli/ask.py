@@ -53,6 +53,7 @@ EXAMPLES = (
 
 _CONTINUES = "The answers so far are kept: the same command continues."
 _BOM = b"\xef\xbb\xbf"
+_MOST_BYTES = 16 * 2**20  # of a file of questions
 _FORMAT = 'write {"question": "..."}, with an "id" of your own if you like, or just "..."'
 
 
@@ -337,7 +338,13 @@ class AskProgress(QuestionProgress):
 def read_questions(path: str) -> list[FileQuestion]:
     """The questions of a file, `-` for stdin. Raises UsageError with the first wrong line."""
     questions: dict[str, FileQuestion] = {}
-    for number, line in enumerate(_read_bytes(path).removeprefix(_BOM).splitlines(), 1):
+    data = _read_bytes(path)
+    if len(data) > _MOST_BYTES:
+        raise UsageError(
+            f"{path} has more than {_MOST_BYTES / 2**20:,.0f} MiB of questions: cut it into "
+            "smaller files."
+        )
+    for number, line in enumerate(data.removeprefix(_BOM).splitlines(), 1):
         if not line.strip():
             continue
         question = _parse_question(line, number)
@@ -357,9 +364,10 @@ def read_questions(path: str) -> list[FileQuestion]:
 def _read_bytes(path: str) -> bytes:
     if path == STDIN:
         check_stdin()
-        return sys.stdin.buffer.read()
+        return sys.stdin.buffer.read(_MOST_BYTES + 1)
     try:
-        return Path(os.path.expanduser(path)).read_bytes()
+        with open(os.path.expanduser(path), "rb") as file:
+            return file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise UsageError(
             f"{path} cannot be opened ({error.strerror}): name a file of questions."
@@ -372,7 +380,7 @@ def _parse_question(line: bytes, number: int) -> FileQuestion | None:
 
     try:
         value = json.loads(line)
-    except ValueError:  # not JSON, or not UTF-8
+    except (ValueError, RecursionError):  # not JSON, not UTF-8, or nested too deeply
         return None
     if isinstance(value, str):
         value = {"question": value}

@@ -27,7 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphreader.documents import AtomicFact, Chunk, Document, KeyElement, identity
 from graphreader.errors import UsageError
-from graphreader.files import atomic_write
+from graphreader.files import atomic_write, structure_of
 from graphreader.ingestion.loading.content import MAX_SOURCE, MAX_TITLE
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.llm.protocols import is_storable
@@ -39,6 +39,8 @@ from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, Read
 CHUNKS_IN_MEMORY = 500
 MOST_BYTES = 2**30
 """Of a line, which is a document with its facts and vectors: it is read into memory."""
+MOST_STRUCTURE = 32 * 2**20
+"""Of its bytes outside strings: those of a million facts."""
 ROWS_PER_PAGE = 50
 LINES_PER_BATCH = 100
 
@@ -284,18 +286,11 @@ class Export:
 
     def check(self) -> None:
         """Read the file to its end. Raises UsageError with the first line that is wrong."""
-        sources: set[bytes] = set()
-        for number, item in enumerate(self.items(), 2):
-            if problem := self._problem(item):
-                raise _wrong_line(number, problem)
-            if isinstance(item, DocumentRecord):
-                source = sha256(item.source.encode()).digest()
-                if source in sources:
-                    raise _wrong_line(number, f"the document {item.title} stands in it twice")
-                sources.add(source)
+        for _ in self.items():
+            pass
 
-    def _problem(self, item: Item) -> str:
-        """Why Neo4j could not hold an item; empty where it can."""
+    def _problem(self, item: Item, sources: set[bytes]) -> str:
+        """Why Neo4j could not hold an item beside those of `sources`; empty where it can."""
         if isinstance(item, KeyElementRecord):
             vectors: list[Any] = [item.embedding] if item.embedding is not None else []
         else:
@@ -304,6 +299,10 @@ class Export:
                 vectors = [_unpacked(one.embedding) for one in facts if one.embedding]
             except ValueError:
                 return "a vector is not 32-bit numbers in Base64"
+            source = sha256(item.source.encode()).digest()
+            if source in sources:
+                return f"the document {item.title} stands in it twice"
+            sources.add(source)
             if not item.is_whole:
                 return "the chunks are not the document's text"
             if len(item.title) > MAX_TITLE or len(item.source) > MAX_SOURCE:
@@ -313,20 +312,29 @@ class Export:
         return f"a vector is not {self.header.dimension} finite numbers with a length"
 
     def items(self) -> Iterator[Item]:
-        """The documents, then the key elements, from the first on."""
+        """The documents, then the key elements, from the first on; each is checked.
+
+        Raises UsageError: the file may have changed since it was read before.
+        """
         self._file.seek(self._first)
+        sources: set[bytes] = set()
         number = 1
         for number, text in enumerate(iter(partial(self._file.readline, MOST_BYTES), b""), 2):
             if not text.endswith(b"\n"):
                 if len(text) == MOST_BYTES:
                     raise _wrong_line(number, f"it has more than {MOST_BYTES:,} bytes")
                 break
+            if structure_of(text) > MOST_STRUCTURE:
+                raise _wrong_line(number, "it has too many values")
             try:
                 line = Line.model_validate_json(text)
             except ValidationError as error:
                 first = error.errors(include_input=False, include_url=False)[0]
-                raise _wrong_line(number, f"{first['loc']}: {first['msg']}") from None
+                place = ".".join(map(str, first["loc"]))
+                raise _wrong_line(number, f"{place}: {first['msg']}".lstrip(": ")) from None
             if item := line.document or line.key_element:
+                if problem := self._problem(item, sources):
+                    raise _wrong_line(number, problem)
                 yield item
             elif line.end == number - 2:  # the header and this line do not count
                 return

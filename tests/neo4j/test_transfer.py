@@ -279,6 +279,10 @@ async def test_wrong_files(connection: Connection, full: GraphWriter) -> None:
     whole = data.splitlines(keepends=True)
     files = [(b"".join(whole[:end]), f"cut off at line {end}:") for end in (1, 3, len(whole) - 1)]
     files.append((b"".join(whole[:2]) + whole[2][:-2], "cut off at line 3:"))
+    files.append((whole[0] + b"[" * 10_000 + b"\n", r"^Line 2 of the export is wrong \(Invalid"))
+    files.append(
+        (whole[0] + b'{"x": [' + b"{}," * 12_000_000 + b"1]}\n", r"wrong \(it has too many values")
+    )
     for spoil, place in WRONG:
         lines = parsed(data)
         spoil(lines)
@@ -292,6 +296,21 @@ async def test_wrong_files(connection: Connection, full: GraphWriter) -> None:
         await import_corpus(connection, full.corpus, export, STAGES)
 
     assert graph(connection, full.corpus) == before
+
+
+# A file that is changed after it was checked is checked again as it is read in.
+async def test_a_file_that_changes(connection: Connection, full: GraphWriter) -> None:
+    data = await exported(connection, full.corpus)
+    lines = parsed(data)
+    key_element(lines).update(embedding=VECTORS[0])
+    file = io.BytesIO(data)
+    export = Export(file)
+    export.check()
+    file.seek(0)
+    file.write(unparsed(lines))
+
+    with pytest.raises(UsageError, match="is wrong"):
+        list(export.items())
 
 
 # An export of an older version, without summaries, is imported; its outlines have the first facts.

@@ -150,6 +150,7 @@ def test_every_path_failed() -> None:
         ('{"question": "Who?", "id": 1.5}', "this is not a question"),
         ('{"question": "Who?", "id": "a"}', "another question has the id 'a', too"),
         ("\udcff", "this is not a question"),
+        pytest.param("[" * 100_000, "this is not a question", id="nested"),
     ],
 )
 def test_wrong_lines(terminal: Terminal, line: str, message: str) -> None:
@@ -158,10 +159,12 @@ def test_wrong_lines(terminal: Terminal, line: str, message: str) -> None:
     (terminal.folder / "empty.jsonl").write_text("\n")
     outcome = terminal.run("ask", "--file", "q.jsonl", "--out", "a.jsonl")
     empty = terminal.run("ask", "--file", "empty.jsonl")
+    endless = terminal.run("ask", "--file", "/dev/zero")
 
     assert (outcome.code, outcome.out, empty.code) == (2, "", 2)
     assert f"q.jsonl, line 3: {message}" in outcome.err
     assert "There is no question in empty.jsonl" in empty.err
+    assert "/dev/zero has more than 16 MiB of questions" in endless.err
     assert not (terminal.folder / "a.jsonl").exists()
 
 

@@ -6,7 +6,6 @@ JSON Lines is an object with `text`, mostly `title` and `id`; other keys are met
 
 import json
 import os
-import re
 import shlex
 import sys
 from collections import Counter
@@ -19,7 +18,7 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from graphreader.documents import Document, identity
 from graphreader.errors import DocumentError, UsageError
-from graphreader.files import bounded_lines, file_source
+from graphreader.files import bounded_lines, file_source, structure_of
 from graphreader.ingestion.loading.content import (
     Content,
     Refused,
@@ -311,15 +310,13 @@ def read_json_lines(path: Path, corpus: str, real: str = "") -> Iterator[Documen
 
 
 MAX_STRUCTURE = 2**20
-"""Characters of a line outside its strings: parsed, they take fifty times their size."""
-
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+"""Characters of a line outside its strings."""
 
 
 def _line_content(line: bytes, number: int) -> tuple[str, Content]:
     if len(line) > MAX_BYTES:
         raise DocumentError(f"it has more than {MAX_BYTES / 2**20:,.0f} MiB.")
-    if len(line) - sum(len(one[0]) for one in _STRING.finditer(line)) > MAX_STRUCTURE:
+    if structure_of(line) > MAX_STRUCTURE:
         raise DocumentError(f"it has more than {MAX_STRUCTURE:,} characters beside its strings.")
     try:
         record = json.loads(line.decode("utf-8-sig"))
