@@ -144,13 +144,13 @@ async def test_nobody_answers(monkeypatch: pytest.MonkeyPatch, listens: bool) ->
     assert time.monotonic() - began < 10
 
 
-# Every statement begins with a comment that says what it is for, and has no place to be filled in
-# by code: what is a value is a parameter.
+# Every statement begins with a comment that says what it is for, a saved query with its name. None
+# has a place to be filled in by code: what is a value is a parameter.
 def test_statements() -> None:
     for file in statements_folder().glob("*/*.cypher"):
         text = file.read_text(encoding="utf-8")
 
-        assert re.match(r"// [A-Z].+", text), file
+        assert re.match(rf"// ({file.stem}: \S|[A-Z]).+", text), file
         assert not re.search(r"%s|\{\}(?! IN|'\))|\{\{|\$\{|<\w+>", text), file
 
 
