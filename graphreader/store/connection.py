@@ -74,6 +74,7 @@ _CAUSES = {
     "ReadOnly": "may not be written (server.databases.default_to_read_only): let it be written",
     "OutOfMemory": "has too little memory for this: give it more (GRAPHREADER_NEO4J_HEAP; for a "
     "server of your own server.memory.heap.max_size and dbms.memory.transaction.total.max)",
+    "DatabaseError.Transaction": "could not write to its disk: make room there, start it again",
     "DatabaseUnavailable": "keeps its database closed: wait until it has started, or make room on "
     "its disk and start it again",
 }

@@ -110,6 +110,7 @@ async def test_internal_errors(
     [
         ("Neo.ClientError.General.WriteOnReadOnlyAccessDatabase", "let it be written"),
         ("Neo.TransientError.General.MemoryPoolOutOfMemoryError", "GRAPHREADER_NEO4J_HEAP"),
+        ("Neo.DatabaseError.Transaction.TransactionLogError", "make room there, start it again"),
         ("Neo.TransientError.General.DatabaseUnavailable", "make room on its disk"),
     ],
 )

@@ -145,9 +145,9 @@ class Trials:
         tally.trials += 1
         try:
             self._try(OPERATIONS[name], FAULTS[kind], tally, *self._expected_of(name))
-        except AssertionError as error:  # a command does not end, or its preparation failed
+        except Exception as error:  # a command does not end, or what goes with it failed
             tally.stuck += 1
-            tally.examples.append(f"stuck: {error}")
+            tally.examples.append(f"stuck: {error!r}")
             self._prepared = None
 
     def _try(
@@ -319,13 +319,14 @@ class Server:
         more = [part for one in settings for part in ("-c", one)]
         quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         home = {"NEO4J_HOME": str(self.folder)}
-        with subprocess.Popen([*arguments, *more], env={**os.environ, **home}, **quiet) as limited:
-            try:
-                self._wait()
-                yield
-            finally:
-                limited.terminate()
-        self.start()
+        limited = subprocess.Popen([*arguments, *more], env={**os.environ, **home}, **quiet)
+        try:
+            self._wait()
+            yield
+        finally:
+            limited.kill()
+            limited.wait()
+            self.start()
 
     def _wait(self) -> None:
         """Wait until its database answers."""
@@ -440,7 +441,7 @@ FAULTS: Mapping[str, Fault] = {
         around=lambda trials: _server_with(trials, "server.databases.default_to_read_only=true"),
     ),
     "Neo4j out of memory": Fault(
-        around=lambda trials: _server_with(trials, "db.memory.transaction.max=1m"),
+        around=lambda trials: _server_with(trials, "db.memory.transaction.max=2m"),
     ),
     "Neo4j out of heap": Fault(around=lambda t: _server_with(t, heap="72m")),
     "Neo4j out of disk": Fault(around=_server_without_room, root=True),
