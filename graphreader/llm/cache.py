@@ -28,6 +28,7 @@ from graphreader.llm.protocols import Decision, DecisionResult, Task
 from graphreader.llm.structured_output import schema_of
 from graphreader.settings import Settings
 from graphreader.usage import Usage
+from graphreader.waiting import Waiting, announced_if_slow
 
 try:
     import fcntl
@@ -41,6 +42,9 @@ FORMAT: Final = 1  # the version of the table, in the file's `user_version`
 _LOCK_SECONDS: Final = 5.0  # that another process's writing is waited for
 _RETRY_SECONDS: Final = 10.0  # that a file is not used after a failure: each may wait for a lock
 _LOCK_PAUSES: Final = 0.05, 0.2  # seconds between looks at a lock of another process
+_SAME_REQUEST: Final = Waiting(
+    "reply cache", "Waiting for the reply to the same request of another process", 0.0
+)
 _LOCK_DIGITS: Final = 15  # of a key, which are the place of its lock: less than 2 ** 63
 _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS replies (
@@ -117,8 +121,9 @@ class ReplyCache:
     async def claimed(self, key: str) -> AsyncIterator[None]:
         """Let other processes wait with this key, where the system has locks for that."""
         place = int(key[:_LOCK_DIGITS], 16)
-        while await self._run("locked", lambda: self._is_claimed(place)):
-            await asyncio.sleep(random.uniform(*_LOCK_PAUSES))
+        with announced_if_slow(_SAME_REQUEST):
+            while await self._run("locked", lambda: self._is_claimed(place)):
+                await asyncio.sleep(random.uniform(*_LOCK_PAUSES))
         try:
             yield
         finally:

@@ -18,6 +18,7 @@ from graphreader.llm import cache as cache_module
 from graphreader.llm.cache import DecisionCache, ReplyCache
 from graphreader.llm.protocols import DecisionResult
 from graphreader.usage import Usage
+from graphreader.waiting import Waiting, listening
 
 WRITER = """
 import asyncio, sys
@@ -214,7 +215,8 @@ async def test_asked_once(decisions: DecisionCache) -> None:
     assert (other.decision.plan, other.usage) == ("plan 2", ONE_CALL)
 
 
-# Another process that asks the same is waited for, and its reply is used; if it is killed, we ask.
+# Another process that asks the same is waited for, which is said, and its reply is used; if it is
+# killed, we ask.
 @pytest.mark.skipif(sys.platform == "win32", reason="needs locks that end with their process")
 @pytest.mark.parametrize("killed", [False, True])
 async def test_another_process_asks(decisions: DecisionCache, path: Path, killed: bool) -> None:
@@ -223,12 +225,15 @@ async def test_another_process_asks(decisions: DecisionCache, path: Path, killed
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout
         assert other.stdout.readline() == b"asked\n"
-        task = asyncio.create_task(decisions.get_or_ask(PLAN, ["the prompt"], asking))
-        await asyncio.sleep(0.3)
+        heard = asyncio.Queue[Waiting]()
+        with listening(heard.put_nowait):
+            task = asyncio.create_task(decisions.get_or_ask(PLAN, ["the prompt"], asking))
+        waiting = await heard.get()
         before = asking.calls
         other.kill() if killed else other.communicate(b"\n")
         result = await task
 
+    assert "the same request of another process" in waiting.text
     assert before == 0
     assert asking.calls == killed
     assert result.usage == (ONE_CALL if killed else Usage(reused=1))
