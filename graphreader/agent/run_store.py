@@ -143,7 +143,9 @@ class RunStore:
         # If it cannot be written, the run is free all the same.
         _ACTIVE_HOLDERS.discard(holder)
         text = _READING.dump_json(reading).decode() if reading else None
-        columns = "status = ?, updated = ?, reading = ?, error = ?"
+        # The order of the rows is that in which runs ended, whatever the clock says.
+        columns = "rowid = (SELECT max(rowid) + 1 FROM runs), status = ?, updated = ?"
+        columns += ", reading = ?, error = ?"
         statement = f"UPDATE runs SET {columns} WHERE id = ? AND holder = ?"
         del self._holders[id]
         await self._write(statement, (status, time.time(), text, error, id, holder))

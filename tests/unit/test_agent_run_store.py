@@ -147,9 +147,10 @@ async def test_listed(store: RunStore) -> None:
     assert [run.run for run in await store.summaries("c")] == ["3", "1"]
 
 
-# Of the finished runs the newest stay, and of those that broke off as many; none under way goes.
+# Of the finished runs those that ended last stay, also one that began long ago and was resumed, and
+# of those that broke off as many; none under way goes.
 async def test_expired(store: RunStore) -> None:
-    await begin(store, "f1", "f2", "f3", "b1", "b2", "b3", "r1", "r2", "r3")
+    await begin(store, "f3", "f1", "f2", "b3", "b1", "b2", "r1", "r2", "r3")
     for id in ("f1", "f2", "f3"):
         await store.end(id, "finished", READING)
     for id in ("b1", "b2", "b3"):
