@@ -125,8 +125,15 @@ def test_fetches_each_jar_once(repository: Repository, tmp_path: Path) -> None:
     assert again == repository.asked == []
 
 
-# A jar that went missing, or was cut short, is fetched alone.
-@pytest.mark.parametrize("damage", [Path.unlink, lambda jar: jar.write_bytes(b"half")])
+def alter(jar: Path) -> None:
+    """Change the bytes of a file a second after it was checked; the size stays."""
+    now = jar.stat().st_mtime_ns
+    jar.write_bytes(bytes(jar.stat().st_size))
+    os.utime(jar, ns=(now, now + 10**9))
+
+
+# A jar that went missing, was cut short, or changed after it was checked is fetched alone.
+@pytest.mark.parametrize("damage", [Path.unlink, lambda jar: jar.write_bytes(b"half"), alter])
 def test_fetches_only_what_is_missing(
     repository: Repository, tmp_path: Path, damage: Callable[[Path], object]
 ) -> None:

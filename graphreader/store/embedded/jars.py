@@ -73,7 +73,7 @@ def provide_jars(version: str, cache: Path, mirror: str | None, progress: Progre
 def complete(jars: Sequence[Jar], folder: Path, mirror: str | None, progress: Progress) -> None:
     """Fetch the missing ones of `jars` into `folder`; one process does it for all that wait.
 
-    Checksums are compared once, then a marker vouches for the list, and sizes for the files.
+    Checksums are compared once, then a marker vouches for all files that are no newer than it.
     Raises DownloadError and ServerError.
     """
     if _is_complete(jars, folder):
@@ -94,11 +94,15 @@ def complete(jars: Sequence[Jar], folder: Path, mirror: str | None, progress: Pr
 
 
 def _is_complete(jars: Sequence[Jar], folder: Path) -> bool:
-    """Whether all jars were checked once and still exist, judged by size."""
+    """Whether all jars were checked once, and have their size and no change since then."""
     marker = folder / _MARKER
     if not marker.is_file() or marker.read_text(encoding="ascii") != _digest(jars):
         return False
-    return all(_size(folder / jar.name) == jar.size for jar in jars)
+    checked, paths = marker.stat().st_mtime_ns, [folder / jar.name for jar in jars]
+    return all(
+        _size(path) == jar.size and path.stat().st_mtime_ns <= checked
+        for path, jar in zip(paths, jars, strict=True)
+    )
 
 
 def _digest(jars: Sequence[Jar]) -> str:
