@@ -41,6 +41,7 @@ logger = logging.getLogger("graphreader.llm")
 FORMAT: Final = 1  # the version of the table, in the file's `user_version`
 _LOCK_SECONDS: Final = 5.0  # that another process's writing is waited for
 _RETRY_SECONDS: Final = 10.0  # that a file is not used after a failure: each may wait for a lock
+_CLAIM_SECONDS: Final = 300.0  # that another process's request is waited for: it may be suspended
 _LOCK_PAUSES: Final = 0.05, 0.2  # seconds between looks at a lock of another process
 _SAME_REQUEST: Final = Waiting(
     "reply cache", "Waiting for the reply to the same request of another process", 0.0
@@ -120,9 +121,11 @@ class ReplyCache:
     @asynccontextmanager
     async def claimed(self, key: str) -> AsyncIterator[None]:
         """Let other processes wait with this key, where the system has locks for that."""
-        place = int(key[:_LOCK_DIGITS], 16)
+        place, deadline = int(key[:_LOCK_DIGITS], 16), time.monotonic() + _CLAIM_SECONDS
         with announced_if_slow(_SAME_REQUEST):
             while await self._run("locked", lambda: self._is_claimed(place)):
+                if time.monotonic() > deadline:
+                    break
                 await asyncio.sleep(random.uniform(*_LOCK_PAUSES))
         try:
             yield

@@ -216,10 +216,13 @@ async def test_asked_once(decisions: DecisionCache) -> None:
 
 
 # Another process that asks the same is waited for, which is said, and its reply is used; if it is
-# killed, we ask.
+# killed, or does not go on, we ask.
 @pytest.mark.skipif(sys.platform == "win32", reason="needs locks that end with their process")
-@pytest.mark.parametrize("killed", [False, True])
-async def test_another_process_asks(decisions: DecisionCache, path: Path, killed: bool) -> None:
+@pytest.mark.parametrize("fate", ["replies", "is killed", "is suspended"])
+async def test_another_process_asks(
+    decisions: DecisionCache, path: Path, fate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_module, "_CLAIM_SECONDS", 2.0 if "suspended" in fate else 300.0)
     asking = Asking()
     command = [sys.executable, "-c", ASKER, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
@@ -230,13 +233,17 @@ async def test_another_process_asks(decisions: DecisionCache, path: Path, killed
             task = asyncio.create_task(decisions.get_or_ask(PLAN, ["the prompt"], asking))
         waiting = await heard.get()
         before = asking.calls
-        other.kill() if killed else other.communicate(b"\n")
+        if fate == "replies":
+            other.communicate(b"\n")
+        if fate == "is killed":
+            other.kill()
         result = await task
+        other.kill()
 
     assert "the same request of another process" in waiting.text
     assert before == 0
-    assert asking.calls == killed
-    assert result.usage == (ONE_CALL if killed else Usage(reused=1))
+    assert asking.calls == (fate != "replies")
+    assert result.usage == (Usage(reused=1) if fate == "replies" else ONE_CALL)
 
 
 # Where the one who asked fails or is cancelled, exactly one of the others asks.
