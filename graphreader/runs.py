@@ -119,8 +119,11 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
         assert result is not None
         seconds = time.monotonic() - began
         reading = await reading_of(run.question, result, run.deps, run.notes, seconds)
+        failure = failure_of(result)
+        if not (reading.citations or failure):
+            await resources.catalog(run.corpus)  # it may have been deleted meanwhile
         log_end(run.id, result, reading.usage.seconds)
-        yield QuestionAnswered(await run.finish(reading, failure_of(result)))
+        yield QuestionAnswered(await run.finish(reading, failure))
     except GraphReaderError as error:
         log_failure(run.id, error)
         await run.end("failed", error=str(error))

@@ -5,12 +5,14 @@ Every refusal here is checked to have nothing on stdout, no traceback, and no se
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from graphreader.errors import UnknownCorpusError
 from graphreader.graph_reader import GraphReader
 from graphreader.llm import retry
-from graphreader.settings import Settings, load_environment
+from graphreader.settings import Mode, Settings, load_environment
 from graphreader.store import connection
 from tests.runs.openai_server import Fault, OpenAIServer
 from tests.terminal import (
@@ -279,3 +281,39 @@ def test_another_embedding(terminal: Terminal, corpus: str) -> None:
     ways_out = ("GRAPHREADER_EMBEDDINGS is offline", f"graphreader reindex --corpus {corpus}")
     assert is_refused(refused, 2, *ways_out)
     assert all(one in checks["corpora"]["message"] for one in ways_out)
+
+
+# A corpus that is deleted while a question is under way is named in one sentence, whatever the run
+# was about to read; it is no answer that the texts do not tell.
+@pytest.mark.parametrize(
+    ("mode", "place"),
+    [
+        ("adaptive", "only_document"),
+        ("adaptive", "search_facts"),
+        ("paper", "search_by_words"),
+        ("paper", "profiles"),
+    ],
+)
+def test_deleted_while_asking(
+    terminal: Terminal,
+    corpus: str,
+    neo4j: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    mode: Mode,
+    place: str,
+) -> None:
+    read = connection.Connection.read
+    with GraphReader(corpus, settings=neo4j) as reader:
+        reader.ingest(terminal.folder / "good.txt")
+
+        async def read_late(
+            self: connection.Connection, name: str, *rest: Any, **values: Any
+        ) -> Any:
+            if name == f"read/{place}":
+                monkeypatch.setattr(connection.Connection, "read", read)
+                await reader.adelete(everything=True)
+            return await read(self, name, *rest, **values)
+
+        monkeypatch.setattr(connection.Connection, "read", read_late)
+        with pytest.raises(UnknownCorpusError, match=f"There is no corpus '{corpus}'"):
+            reader.ask("Where was Vera Holm born?", mode=mode)
