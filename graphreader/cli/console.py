@@ -56,9 +56,10 @@ def configure_output() -> None:
 
 
 def print_json(value: Mapping[str, Any]) -> None:
-    """Print one object on one line; it is ASCII unless stdout is UTF-8."""
+    """Print one object on one line, ASCII unless stdout is UTF-8; controls are escaped."""
     is_utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
-    print(dumps(value, ensure_ascii=not is_utf8))
+    text = dumps(value, ensure_ascii=not is_utf8)
+    print(_CONTROLS.sub(lambda one: f"\\u{ord(one[0]):04x}", text))
 
 
 def print_result(value: Mapping[str, Any], text: str, *, json: bool) -> None:

@@ -283,12 +283,16 @@ def stream(encoding: str) -> tuple[io.BytesIO, io.TextIOWrapper]:
     return raw, io.TextIOWrapper(raw, encoding=encoding)
 
 
-# JSON keeps every character in every encoding: escaped where stdout does not take it.
+# JSON keeps every character in every encoding: escaped where stdout does not take it, or where a
+# terminal would obey it.
 @pytest.mark.parametrize("encoding", ["UTF8", "ascii"])
 def test_json_in_any_encoding(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     raw, out = stream(encoding)
     monkeypatch.setattr(sys, "stdout", out)
-    value: dict[str, Any] = {"answer": "贞德 – La Charité ☺", "list": [1, None, True]}
+    value: dict[str, Any] = {
+        "answer": "贞德 – La Charité ☺ \x9b31m \u202e",
+        "list": [1, None, True],
+    }
 
     print_json(value)
     out.flush()
@@ -297,6 +301,7 @@ def test_json_in_any_encoding(encoding: str, monkeypatch: pytest.MonkeyPatch) ->
     assert json.loads(written) == value
     assert written.count("\n") == 1
     assert ("贞德" in written) == (encoding == "UTF8")
+    assert not {"\x9b", "\u202e"} & set(written)
 
 
 # Numbers, prices and times are short, and estimates do not pretend to be exact.
