@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+import matplotlib
 import networkx
 import PIL.Image
 from IPython.display import Image
@@ -18,6 +19,8 @@ from matplotlib.figure import Figure
 
 from graphreader.baselines.read_agent.gists import GistMemory, words_in
 from graphreader.reading import Path, Reading
+
+matplotlib.rcParams["text.parse_math"] = False  # a text with dollar signs is no formula
 
 # The colors of cypher/inspect/colours.grass
 DOCUMENT, CHUNK, FACT, ELEMENT = "#4C8EDA", "#569480", "#FFC454", "#F79767"

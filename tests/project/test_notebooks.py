@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -78,3 +79,11 @@ def test_committed_notebooks(notebook: Path) -> None:
     assert all(len(picture) < LARGEST_PICTURE for picture in pictures)
     for trace in (str(Path.home()), str(ROOT), "/tmp", "site-packages", "0x", "Warning"):
         assert trace not in text
+
+
+# A text with dollar signs, of prices or hostile ones, is drawn as it is, not as a formula.
+def test_pictures_of_dollar_signs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "notebooks")
+    fact = {"fact": "It costs $\\frac{$ 5.", "document": "d", "chunk": 0, "others": ["$^$"]}
+
+    assert import_module("drawing").surroundings([{"facts": [fact]}], "$_$").data
