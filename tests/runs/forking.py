@@ -85,7 +85,7 @@ def _run(
     streams: Any = sys
     streams.stdin = os.fdopen(0)
     streams.stdout = os.fdopen(1, "w", encoding="utf-8")
-    streams.stderr = os.fdopen(2, "w", encoding="utf-8")
+    streams.stderr = os.fdopen(2, "w", encoding="utf-8", buffering=1)
     sys.argv = ["graphreader", *arguments]
     main()
 
