@@ -20,7 +20,7 @@ from hashlib import sha256
 from itertools import accumulate
 from os import PathLike
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO, Literal
+from typing import Annotated, Any, BinaryIO, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -49,6 +49,9 @@ class _Record(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, allow_inf_nan=False)
 
 
+Number = Annotated[int, Field(ge=0, lt=2**63)]  # of 64 bits, as in Neo4j
+
+
 class Header(_Record):
     """How the corpus was made; `graphreader` is the number of the file format."""
 
@@ -57,7 +60,7 @@ class Header(_Record):
     decider: str
     prompts: str
     embedding: str
-    dimension: int
+    dimension: Annotated[int, Field(ge=1, le=4096)]
 
 
 class FactRecord(_Record):
@@ -71,10 +74,10 @@ class FactRecord(_Record):
 class ChunkRecord(_Record):
     """A chunk; `error` says why it has no facts. Older exports have no summaries."""
 
-    index: int
-    start: int
-    end: int
-    tokens: int
+    index: Number
+    start: Number
+    end: Number
+    tokens: Number
     text: str
     error: str | None = None
     summary: str | None = None
@@ -88,10 +91,10 @@ class DocumentRecord(_Record):
     source: str
     language: str
     sha256: str
-    chunk_tokens: int
+    chunk_tokens: Number
     metadata: dict[str, Any] = Field(default_factory=dict)
-    page_starts: tuple[int, ...] = ()
-    headings: tuple[tuple[int, str], ...] = ()
+    page_starts: tuple[Number, ...] = ()
+    headings: tuple[tuple[Number, str], ...] = ()
     chunks: tuple[ChunkRecord, ...]
 
     @property
@@ -303,6 +306,12 @@ class Export:
             if source in sources:
                 return f"the document {item.title} stands in it twice"
             sources.add(source)
+            starts = accumulate((len(chunk.text) for chunk in item.chunks), initial=0)
+            for place, (chunk, start) in enumerate(zip(item.chunks, starts, strict=False)):
+                if (chunk.index, chunk.start) != (place, start):
+                    return "a chunk is not in its place"
+                if len({fact.text for fact in chunk.facts}) < len(chunk.facts):
+                    return "a fact stands in its chunk twice"
             if not item.is_whole:
                 return "the chunks are not the document's text"
             if len(item.title) > MAX_TITLE or len(item.source) > MAX_SOURCE:
