@@ -239,7 +239,7 @@ class Settings(BaseSettings):
     )
     mode: Mode = Field(
         "adaptive",
-        description="`adaptive`: searches and at most 8 calls; `paper`: 5 paths of 10 calls",
+        description="`adaptive`: searches, 1 to 8 turns, rarely paths; `paper`: 5 paths of 10 calls",
     )
     initial_nodes: int | None = Field(
         None, ge=1, le=50, description="another number of paths (N in the paper)"
@@ -256,6 +256,13 @@ class Settings(BaseSettings):
             known = ", ".join(STAGES)
             raise ValueError(f"the stages are {known} (with commas between them), or none")
         return ",".join(stage for stage in STAGES if stage in wanted) or "none"
+
+    @field_validator("openai_base_url")
+    @classmethod
+    def _check_base_url(cls, value: str | None) -> str | None:
+        if value and not value.lower().startswith(("http://", "https://")):
+            raise ValueError("it begins with http:// or https://")
+        return value
 
     @field_validator("page_words")
     @classmethod

@@ -69,7 +69,7 @@ def ask(
     mode: Annotated[
         Literal["adaptive", "paper"] | None,
         typer.Option(
-            help="adaptive: searches, at most 8 calls; paper: 5 paths of 10 calls.",
+            help="adaptive: searches, 1 to 8 turns, rarely paths; paper: 5 paths of 10 calls.",
             show_default=False,
         ),
     ] = None,

@@ -119,9 +119,11 @@ def check_stdin() -> None:
 
 def read_settings(**options: object) -> "Settings":
     """The settings of the environment and of `.env`; options that are not None win."""
-    from graphreader.settings import Settings, load_environment
+    from graphreader.settings import Settings, load_environment, misspelled
 
     load_environment()
+    if names := misspelled():
+        print_error(f"Note: no setting is named {', '.join(names)}: check the spelling.")
     return Settings.read(**{name: value for name, value in options.items() if value is not None})
 
 

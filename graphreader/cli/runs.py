@@ -124,7 +124,7 @@ def resume_run(
             "--from",
             min=1,
             metavar="N",
-            help="Start a new run before step N: 1 plan, 2 initial nodes, 3 paths, 4 answer.",
+            help="Start a new run before step N, as `runs show` numbers its steps.",
         ),
     ] = None,
     max_calls: MaxCalls = None,

@@ -176,6 +176,8 @@ class _RunPicture:
 
 
 def _print_plan(out: Console, plan: str, needs: Sequence[str]) -> None:
+    if not plan:  # mode adaptive may need none
+        return
     out.print(Rule("Plan", align="left"))
     out.print(Padding(literal(plan), (0, 0, 0, 2)))
     if needs:
@@ -281,7 +283,7 @@ def _print_cost(out: Console, reading: Reading) -> None:
     if reading.run:
         out.print(Text("Show this run again, or ask a follow-up question:", "dim"))
         run = shlex.quote(reading.run)
-        for command in (f"graphreader runs show {run}", f"graphreader ask --follow {run}"):
+        for command in (f"graphreader runs show {run}", f'graphreader ask "..." --follow {run}'):
             out.print(literal_line(command, "dim"), soft_wrap=True)
 
 

@@ -201,7 +201,7 @@ class ModelService:
         """Check once; the requests that wait for the check fail along with it."""
         self._check = self._check or asyncio.create_task(check_health(url, self._base))
         seconds = HEALTH_CHECK_TIMEOUT
-        text = f"{self.name}: no answer yet, for up to {seconds:.0f} s"
+        text = f"{self.name}: its first answer is waited for, {seconds:.0f} s at most"
         try:
             with announced_if_slow(Waiting(self.name, text, seconds)):
                 await asyncio.shield(self._check)

@@ -60,6 +60,7 @@ T = TypeVar("T")
 logger = logging.getLogger("graphreader.store")
 
 FIRST_ANSWER_SECONDS = 15.0  # how long a server may take to answer for the first time
+EMBEDDED_ANSWER_SECONDS = 60.0  # the same of the embedded one, which may have just started
 
 OUTAGE_SECONDS = 45.0
 """How long a server that has answered may be away, for example while it restarts."""
@@ -109,8 +110,8 @@ class Address:
         """The error to raise where no server answers at this address."""
         if self.embedded:
             return Neo4jUnavailableError(
-                "The embedded Neo4j has ended: the same command starts it again, and what was read "
-                "is kept."
+                "The embedded Neo4j has ended or does not answer: the same command starts it again "
+                "if need be, and what was read is kept."
             )
         encrypted = ", its scheme too: +s asks for encryption" if "+s" in self.uri else ""
         return Neo4jUnavailableError(
@@ -165,14 +166,15 @@ class Connection:
 
     @classmethod
     async def open(cls, address: Address) -> "Connection":
-        """Connect, and check that a server of a supported version answers, within 15 s."""
+        """Connect, and check that a server of a supported version answers in time."""
         address.check()
+        seconds = EMBEDDED_ANSWER_SECONDS if address.embedded else FIRST_ANSWER_SECONDS
         try:
             driver = AsyncGraphDatabase.driver(
                 address.uri,
                 auth=(address.username, address.password),
-                connection_timeout=FIRST_ANSWER_SECONDS / 2,
-                connection_acquisition_timeout=FIRST_ANSWER_SECONDS * 1.5,
+                connection_timeout=seconds / 2,
+                connection_acquisition_timeout=seconds * 1.5,
                 max_transaction_retry_time=0,  # see `_Retries`
                 notifications_min_severity="OFF",
                 telemetry_disabled=True,
@@ -180,8 +182,8 @@ class Connection:
         except (ConfigurationError, ValueError) as error:
             raise SettingsError(f"NEO4J_URI cannot be used: {error}") from error
         try:
-            async with asyncio.timeout(FIRST_ANSWER_SECONDS), _store_errors(address):
-                with announced_if_slow(_waiting(FIRST_ANSWER_SECONDS, FIRST_ANSWER_SECONDS)):
+            async with asyncio.timeout(seconds), _store_errors(address):
+                with announced_if_slow(_waiting(seconds, seconds)):
                     await driver.verify_connectivity()
                 records, _, _ = await driver.execute_query(
                     statement("schema/server"), database_=address.database, routing_="r"

@@ -134,7 +134,7 @@ def test_command(terminal: Terminal, settings: Settings, ring: str) -> None:
     assert f"It follows up run {first['run']}\n" in shown.out
     assert f"graphreader runs show {second['run']}" in shown.out
     assert third.code == 0
-    assert "graphreader ask --follow " in third.out
+    assert 'graphreader ask "..." --follow ' in third.out
     assert [one.code for one in (other, unknown, file)] == [2, 2, 2]
     assert "not 'other'" in other.err
     assert "No run 'nothing' is kept" in unknown.err

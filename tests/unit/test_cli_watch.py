@@ -160,7 +160,9 @@ def test_other_readings() -> None:
     assert "Not answered ──" in nothing
     assert not re.search(r"Citations|calls \(tokens\)|runs show", nothing)
     assert (ended.count("0 calls, budget"), ended.count(spent)) == (5, 1)
-    assert "graphreader runs show 'my run 1'\ngraphreader ask --follow 'my run 1'\n" in ended
+    assert (
+        "graphreader runs show 'my run 1'\ngraphreader ask \"...\" --follow 'my run 1'\n" in ended
+    )
 
 
 # Without a model there is no answer but passages with their scores, after a refusal the nearest.

@@ -72,12 +72,13 @@ def open_file(path: Path, shown: str, real: str = "") -> Iterator[BinaryIO]:
                 f"{shown} holds no {_FORMATS} file that is wanted: name a folder that does, other "
                 "patterns, or the files themselves."
             )
+        found = os.stat(path)
         if path.suffix.lower() not in SUFFIXES:
             raise DocumentError(
                 f"{shown} is not a {_FORMATS} file, and no other is supported: save its text as "
                 "one of these."
             )
-        _check_regular(os.stat(path), shown)  # opening a device may already do something
+        _check_regular(found, shown)  # opening a device may already do something
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NONBLOCK)) as file:
             status = os.fstat(file.fileno())  # the path may lead elsewhere by now
             _check_regular(status, shown)
