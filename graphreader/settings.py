@@ -239,7 +239,7 @@ class Settings(BaseSettings):
     )
     mode: Mode = Field(
         "adaptive",
-        description="`adaptive`: searches, 1 to 8 turns, rarely paths; `paper`: 5 paths of 10 calls",
+        description="`adaptive`: 1 to 8 turns, rarely paths; `paper`: 5 paths of 10 calls",
     )
     initial_nodes: int | None = Field(
         None, ge=1, le=50, description="another number of paths (N in the paper)"
