@@ -98,8 +98,8 @@ class Catalog:
 
     async def corpus(self, name: str) -> CorpusRecord:
         """Return the record of a corpus. Raises UnknownCorpusError, which names all corpora."""
-        if record := await self.find_corpus(name):
-            return record
+        if rows := await self._connection.read("read/corpus", corpus=name):
+            return CorpusRecord(**rows[0])
         known = ", ".join(one.corpus for one in await self.corpora())
         raise UnknownCorpusError(
             f"There is no corpus {name!r}"

@@ -231,7 +231,8 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source distribution, unpacked."""
     folder = tmp_path_factory.mktemp("unpacked")
     with tarfile.open(build(ROOT, tmp_path_factory.mktemp("sdist"), "sdist")) as opened:
-        opened.extractall(folder, filter="data")
+        opened.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
+        opened.extractall(folder)
     (unpacked,) = folder.iterdir()
     return unpacked
 
