@@ -361,18 +361,20 @@ def test_batch(settings: Settings, ring: str) -> None:
 # No more questions are under way at once than requests may be.
 async def test_batch_is_bounded(settings: Settings, ring: str) -> None:
     now, most = 0, 0
+    two = asyncio.Barrier(2)
 
     async def slow(task: FactsTask) -> FactsDecision:
         nonlocal now, most
         now += 1
         most = max(most, now)
-        await asyncio.sleep(0.05)
+        await two.wait()
+        await asyncio.sleep(0.05)  # time for a third one, if it may
         now -= 1
         return world.facts("stop_and_read_neighbor", [])
 
     settings = settings.model_copy(update={"concurrency": 2, "initial_nodes": 1})
     reader, _ = asking(settings, ring, {FactsTask: slow, NeighborTask: lambda _: world.neighbor(0)})
-    questions = [f"Who met {name}?" for name in world.RING_NAMES[:5]]
+    questions = [f"Who met {name}?" for name in world.RING_NAMES[:4]]
     readings = await reader.abatch(questions)
     await reader.aclose()
 
