@@ -41,12 +41,13 @@ from graphreader.ingestion.loading.parser_process import parse
 MAX_BYTES = 64 * 1024 * 1024
 
 
-def load(path: Path, corpus: str, real: str = "") -> Document:
+def load(path: Path, corpus: str, real: str = "", source: str = "") -> Document:
     """Read a file that is one document of `corpus`. Raises DocumentError, or a library's error.
 
-    The title is the one in the file, else its name; `source` the absolute path, links resolved.
+    The title is the one in the file, else its name; `source` is by default the absolute path,
+    links resolved.
     """
-    shown = clean(str(path))
+    shown = clean(source or str(path))
     with open_file(path, shown, real) as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
@@ -56,7 +57,7 @@ def load(path: Path, corpus: str, real: str = "") -> Document:
         )
     suffix = path.suffix.lower()
     content = READERS[suffix](data, shown) if suffix in _PLAIN else parse(suffix, data, shown)
-    return document_of(content, path.stem, corpus, file_source(path), shown)
+    return document_of(content, path.stem, corpus, source or file_source(path), shown)
 
 
 @contextmanager

@@ -38,12 +38,6 @@ class LangChainDocument(Protocol):
     metadata: Any
 
 
-Thing = str | PathLike[str] | LangChainDocument
-"""A source of text: a path, "-" for standard input, a LangChain document."""
-
-T = TypeVar("T", bound=Thing)
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
     """Something that is read in one go, by `read`; messages call it `shown`, or by its name."""
@@ -60,6 +54,24 @@ class Source:
         except Exception as error:  # of any library: the other sources are read all the same
             name = clean(self.name)
             yield Refused(clean(self.title), name, refusal_reason(error, self.shown or name))
+
+
+Thing = str | PathLike[str] | LangChainDocument | Source
+"""A source of text: a path, "-" for standard input, a LangChain document."""
+
+T = TypeVar("T", bound=Thing)
+
+
+def uploaded(path: Path, name: str) -> Source:
+    """A file that was sent under a name; its place on this machine is told nowhere."""
+    source = f"upload:{name}"
+
+    def read(corpus: str) -> Iterable[Document | Refused]:
+        if path.suffix.lower() == JSON_LINES:
+            return read_json_lines(path, corpus, source=source)
+        return [load(path, corpus, source=source)]
+
+    return Source(path.stem, source, read)
 
 
 def expand_home(things: Sequence[T]) -> list[T]:
@@ -89,7 +101,7 @@ def sources_of(
     if not things:
         raise UsageError("Name at least one file or folder to read.")
     for one in things:
-        if not isinstance(one, str | PathLike | LangChainDocument):
+        if not isinstance(one, str | PathLike | LangChainDocument | Source):
             raise UsageError(f"{one!r:.80} is neither a path nor a document: give each by itself.")
     things = expand_home(things)
     if ("-" in map(_path, things)) != (id is not None):
@@ -101,7 +113,9 @@ def sources_of(
     times: Counter[str] = Counter()
     for thing in things:
         path = _path(thing)
-        if isinstance(thing, LangChainDocument):
+        if isinstance(thing, Source):
+            sources.setdefault(f"\0{thing.name}", thing)
+        elif isinstance(thing, LangChainDocument):
             name = _langchain_name(thing)
             times[name] += 1
             name += f"#{times[name]}" if times[name] > 1 else ""
@@ -109,22 +123,30 @@ def sources_of(
         elif path == "-" and id is not None:
             sources.setdefault("-", _standard_input(id))
         else:
-            files, left_out = list[Path](), dict[Path, str]()
-            if os.path.isdir(path):
-                files, left_out = files_in(Path(path), include, exclude, targets)
-            if not left_out:
-                files = files or [Path(path)]  # reading a folder without files is refused
-            for one in files:
-                # A NUL, which no path can have, is refused by reading it.
-                real = str(one) if "\0" in str(one) else os.path.realpath(one)
-                sources.setdefault(real, _file(one, real))
-            for one, reason in left_out.items():
-                sources.setdefault(str(one), _left_out(one, reason))
+            for real, source in _files(path, include, exclude, targets):
+                sources.setdefault(real, source)
     return list(sources.values())
 
 
+def _files(
+    path: str, include: Sequence[str], exclude: Sequence[str], targets: Sequence[str]
+) -> Iterator[tuple[str, Source]]:
+    """A file, or those of a folder and what is left out there, each with its real path."""
+    files, left_out = list[Path](), dict[Path, str]()
+    if os.path.isdir(path):
+        files, left_out = files_in(Path(path), include, exclude, targets)
+    if not left_out:
+        files = files or [Path(path)]  # reading a folder without files is refused
+    for one in files:
+        # A NUL, which no path can have, is refused by reading it.
+        real = str(one) if "\0" in str(one) else os.path.realpath(one)
+        yield real, _file(one, real)
+    for one, reason in left_out.items():
+        yield str(one), _left_out(one, reason)
+
+
 def _path(thing: Thing) -> str:
-    return "" if isinstance(thing, LangChainDocument) else os.fspath(thing)
+    return os.fspath(thing) if isinstance(thing, str | PathLike) else ""
 
 
 def _file(path: Path, real: str) -> Source:
@@ -274,14 +296,17 @@ def _is_in(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
-def read_json_lines(path: Path, corpus: str, real: str = "") -> Iterator[Document | Refused]:
+def read_json_lines(
+    path: Path, corpus: str, real: str = "", source: str = ""
+) -> Iterator[Document | Refused]:
     """The documents of a file, and a refusal for each line that gives none.
 
-    The source is the file with "#" and id, title or line number. Of a second text of a name
+    The source is `source`, by default the file, with "#" and id, title or line number. Of a second text of a name
     "#2"; the same text is left out, and so are lines that are appended while the file is read.
     Raises DocumentError where the file has no lines.
     """
-    shown = clean(str(path))
+    shown = clean(source or str(path))
+    first = source or file_source(path)
     times: Counter[str] = Counter()
     seen: set[str] = set()
     number = 0
@@ -296,7 +321,7 @@ def read_json_lines(path: Path, corpus: str, real: str = "") -> Iterator[Documen
                     continue
                 seen.add(key)
                 times[name] += 1
-                source = f"{file_source(path)}#{name}"
+                source = f"{first}#{name}"
                 source += f"#{times[name]}" if times[name] > 1 else ""
                 document: Document | Refused
                 document = document_of(content, f"{path.stem} {number}", corpus, source, "it")

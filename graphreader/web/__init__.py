@@ -1,0 +1,1 @@
+"""The page for people and the HTTP interface for programs: `graphreader serve`."""

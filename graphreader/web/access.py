@@ -1,0 +1,209 @@
+"""Who may do what: access tokens, their roles, corpora and limits, in one SQLite file.
+
+A token is shown once, when it is made; the file has its SHA-256 alone. That suffices for 256
+random bits. A revoked or expired token is refused from the next request on.
+"""
+
+import hashlib
+import json
+import secrets
+import sqlite3
+import time
+from collections.abc import Collection
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from graphreader.documents import check_corpus_name
+from graphreader.errors import GraphReaderError, UsageError
+from graphreader.files import open_sqlite, sqlite_problem
+
+Role = Literal["reader", "writer", "admin"]
+"""A reader asks and looks, a writer also reads texts in and deletes, an admin sees all corpora."""
+
+PREFIX = "gr_"
+_LOCK_SECONDS = 5.0
+_DAY = 86_400
+_TABLES = """
+CREATE TABLE IF NOT EXISTS tokens (
+    name TEXT PRIMARY KEY,
+    hash BLOB NOT NULL UNIQUE,
+    role TEXT NOT NULL,
+    corpora TEXT,
+    created REAL NOT NULL,
+    expires REAL,
+    questions INTEGER,
+    calls INTEGER,
+    tokens INTEGER
+);
+CREATE TABLE IF NOT EXISTS spent (
+    name TEXT NOT NULL,
+    day INTEGER NOT NULL,
+    calls INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    PRIMARY KEY (name, day)
+)
+"""
+_COLUMNS = "name, role, corpora, created, expires, questions, calls, tokens"
+
+
+class AccessError(GraphReaderError):
+    """The file of tokens cannot be read or changed."""
+
+
+class LimitError(GraphReaderError):
+    """A limit of the token is reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """An access token without its secret; times in seconds of the epoch.
+
+    `corpora` None are all; `questions` at once, `calls` and `tokens` a day (UTC), None: no limit.
+    """
+
+    name: str
+    role: Role
+    corpora: tuple[str, ...] | None
+    created: float
+    expires: float | None = None
+    questions: int | None = None
+    calls: int | None = None
+    tokens: int | None = None
+
+    def sees(self, corpus: str) -> bool:
+        """Whether the corpus exists for the holder of this token."""
+        return self.corpora is None or corpus in self.corpora
+
+    @property
+    def writes(self) -> bool:
+        """Whether texts may be read in and deleted."""
+        return self.role != "reader"
+
+
+LOCAL = Token("local", "admin", None, 0.0)
+"""The person at this machine, where the server listens on loopback alone and asks for no token."""
+
+
+class TokenStore:
+    """The tokens in a file of the home folder. Methods raise AccessError."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.expanduser()
+
+    @classmethod
+    def of(cls, home: Path) -> "TokenStore":
+        """The store of a home folder."""
+        return cls(home / "tokens.sqlite")
+
+    def create(
+        self,
+        name: str,
+        role: Role,
+        corpora: Collection[str] = (),
+        *,
+        days: float | None = None,
+        questions: int | None = None,
+        calls: int | None = None,
+        tokens: int | None = None,
+    ) -> str:
+        """Make a token and return its secret. Raises UsageError where it would make no sense."""
+        if not name.strip() or len(name) > 100 or not name.isprintable():
+            raise UsageError("A token's name has 1 to 100 printable characters: choose another.")
+        if role not in get_args(Role):
+            raise UsageError(f"There is no role {role!r}: choose {', '.join(get_args(Role))}.")
+        if (role == "admin") == bool(corpora):
+            raise UsageError(
+                "An admin has all corpora, and a reader or a writer the ones that are named: "
+                + ("leave out --corpus." if corpora else "name each with --corpus NAME.")
+            )
+        for corpus in corpora:
+            check_corpus_name(corpus)
+        secret, now = PREFIX + secrets.token_urlsafe(32), time.time()
+        row = (
+            *(name, _hash(secret), role, json.dumps(sorted(set(corpora))) if corpora else None),
+            *(now, now + days * _DAY if days else None, questions, calls, tokens),
+        )
+        try:
+            self._do(f"INSERT INTO tokens VALUES ({', '.join('?' * len(row))})", row)
+        except sqlite3.IntegrityError:
+            raise UsageError(
+                f"There is a token {name!r} already: revoke it first, or choose another name."
+            ) from None
+        return secret
+
+    def find(self, secret: str) -> Token | None:
+        """The token with this secret, unless it is revoked or has expired."""
+        if not self.path.exists():
+            return None
+        query = f"SELECT {_COLUMNS} FROM tokens WHERE hash = ?"
+        rows = self._do(query, (_hash(secret),))
+        token = _token(rows[0]) if rows else None
+        expired = token and token.expires is not None and token.expires <= time.time()
+        return None if expired else token
+
+    def all(self) -> list[Token]:
+        """All tokens that are not revoked, by name."""
+        if not self.path.exists():
+            return []
+        return [_token(row) for row in self._do(f"SELECT {_COLUMNS} FROM tokens ORDER BY name")]
+
+    def revoke(self, name: str) -> None:
+        """Delete a token. Raises UsageError if there is none of that name."""
+        if name not in {one.name for one in self.all()}:
+            raise UsageError(f"There is no token {name!r}: `graphreader token list` shows them.")
+        self._do("DELETE FROM tokens WHERE name = ?", (name,))
+
+    def check_day(self, token: Token) -> None:
+        """Raise LimitError if the calls or tokens of today are used up."""
+        if token.calls is None and token.tokens is None:
+            return
+        rows = self._do(
+            "SELECT calls, tokens FROM spent WHERE name = ? AND day = ?", (token.name, _today())
+        )
+        spent = rows[0] if rows else (0, 0)
+        for used, most, of in zip(
+            spent, (token.calls, token.tokens), ("calls of the model", "tokens"), strict=True
+        ):
+            if most is not None and used >= most:
+                raise LimitError(
+                    f"The {most:,} {of} a day of {token.name!r} are used up: ask again tomorrow "
+                    "(UTC), or with another token."
+                )
+
+    def spend(self, token: Token, calls: int, tokens: int) -> None:
+        """Count what a question took."""
+        if token is LOCAL or not calls:
+            return
+        self._do(
+            "INSERT INTO spent VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+            "calls = calls + excluded.calls, tokens = tokens + excluded.tokens",
+            (token.name, _today(), calls, tokens),
+        )
+
+    def _do(self, statement: str, row: tuple[Any, ...] = ()) -> list[Any]:
+        try:
+            connection = open_sqlite(
+                self.path, 1, _TABLES, timeout=_LOCK_SECONDS, synchronous="NORMAL"
+            )
+            with closing(connection):
+                return connection.execute(statement, row).fetchall()
+        except sqlite3.IntegrityError:
+            raise
+        except (OSError, sqlite3.Error) as error:
+            remedy = "delete it and make new tokens"
+            raise AccessError(sqlite_problem(self.path, "used", error, remedy)) from error
+
+
+def _hash(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+def _today() -> int:
+    return int(time.time() // _DAY)
+
+
+def _token(row: Any) -> Token:
+    name, role, corpora, *others = row
+    return Token(name, role, tuple(json.loads(corpora)) if corpora else None, *others)

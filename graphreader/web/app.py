@@ -1,0 +1,155 @@
+"""The application of `graphreader serve`: page, HTTP interface, MCP, health and metrics."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Collection
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from importlib.metadata import version
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse, PlainTextResponse
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.middleware import Middleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from graphreader.errors import GraphReaderError
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
+from graphreader.web import chat_completions, corpora, questions
+from graphreader.web.access import TokenStore
+from graphreader.web.jobs import Jobs
+from graphreader.web.live_runs import LiveRuns
+from graphreader.web.problems import add_handlers, problem
+from graphreader.web.protection import LOOPBACK, Protection
+from graphreader.web.services import NotAllowedError, Services
+
+DESCRIPTION = """
+Ask questions about texts far larger than a model's window, with citations.
+
+Errors are problem details (RFC 9457). Lists have `skip`, `limit` and a `total`. Where tokens are
+used, a request brings one: `Authorization: Bearer TOKEN`.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """How the server is reached; with `tokens` each request needs one."""
+
+    tokens: bool = False
+    hosts: Collection[str] = ()
+    root_path: str = ""
+
+
+def create_app(settings: Settings, options: ServeOptions) -> FastAPI:
+    """The application. Its connections are opened when it starts and closed when it ends."""
+    tokens = TokenStore.of(settings.home) if options.tokens else None
+    metrics = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        async with AsyncExitStack() as stack:
+            reader = GraphReader(settings=settings)
+            stack.push_async_callback(reader.aclose)
+            runs = LiveRuns(reader.context.resources, tokens)
+            stack.push_async_callback(runs.aclose)
+            jobs = Jobs(reader, settings.home)
+            jobs.start()
+            stack.push_async_callback(jobs.aclose)
+            app.state.services = Services(reader, tokens, runs, jobs)
+            metrics.questions.set_function(lambda: runs.under_way)
+            yield
+
+    app = FastAPI(
+        title="GraphReader",
+        version=version("graphreader-agent"),
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        root_path=options.root_path,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        middleware=[
+            Middleware(metrics.middleware),
+            Middleware(
+                Protection,
+                tokens=tokens,
+                hosts=None if tokens else {*LOOPBACK, *options.hosts},
+                static=("/static/",),
+            ),
+        ],
+    )
+    add_handlers(app)
+
+    @app.exception_handler(NotAllowedError)
+    async def not_allowed(_: Request, error: NotAllowedError) -> JSONResponse:
+        return problem(HTTPStatus.FORBIDDEN, str(error))
+
+    for routes in (corpora, questions, chat_completions):
+        app.include_router(routes.router)
+
+    @app.get("/healthz", tags=["service"])
+    async def healthy() -> dict[str, str]:
+        """Whether the process answers."""
+        return {"status": "ok"}
+
+    @app.get("/readyz", tags=["service"])
+    async def ready(request: Request) -> Response:
+        """Whether Neo4j answers."""
+        services: Services = request.app.state.services
+        with suppress(TimeoutError, GraphReaderError):
+            async with asyncio.timeout(5):
+                await services.reader.acorpora()
+                return JSONResponse({"status": "ok"})
+        return problem(HTTPStatus.SERVICE_UNAVAILABLE, "Neo4j does not answer yet: try again soon.")
+
+    @app.get("/metrics", tags=["service"], response_class=PlainTextResponse)
+    async def measured(request: Request) -> Response:
+        """Figures of this process for Prometheus; with tokens an admin's is needed."""
+        if request.state.token.role != "admin":
+            raise NotAllowedError("An admin's token is needed.")
+        return Response(generate_latest(metrics.registry), media_type="text/plain; version=0.0.4")
+
+    return app
+
+
+class Metrics:
+    """What Prometheus reads: requests by route and status, their seconds, questions under way."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "graphreader_requests",
+            "Requests",
+            ["method", "route", "status"],
+            registry=self.registry,
+        )
+        self._seconds = Histogram(
+            "graphreader_request_seconds", "Until the last byte", ["route"], registry=self.registry
+        )
+        self.questions = Gauge(
+            "graphreader_questions_under_way", "Questions under way", registry=self.registry
+        )
+
+    def middleware(self, app: ASGIApp) -> ASGIApp:
+        """Count what passes."""
+
+        async def counting(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "http":
+                return await app(scope, receive, send)
+            status = [0]
+
+            async def sending(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    status[0] = message["status"]
+                await send(message)
+
+            began = asyncio.get_running_loop().time()
+            try:
+                await app(scope, receive, sending)
+            finally:
+                route = getattr(scope.get("route"), "path", "other")
+                self._requests.labels(scope["method"], route, str(status[0])).inc()
+                self._seconds.labels(route).observe(asyncio.get_running_loop().time() - began)
+
+        return counting

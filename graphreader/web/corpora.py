@@ -1,0 +1,345 @@
+"""Routes of corpora: documents, uploads, jobs, and looking into the graph."""
+
+import asyncio
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from http import HTTPStatus
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import FileResponse, JSONResponse
+from pydantic import BaseModel, Field, ValidationError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.background import BackgroundTask
+
+from graphreader.documents import check_corpus_name, without_controls
+from graphreader.errors import UnknownDocumentError, UsageError
+from graphreader.ingestion.loading.formats import MAX_BYTES, SUFFIXES
+from graphreader.web.jobs import Job
+from graphreader.web.services import Paged, Readable, Server, Visitor, Writable
+
+router = APIRouter(tags=["corpora"])
+MOST_UPLOADED = 1 << 30  # bytes of one request
+MOST_FILES = 5_000
+
+
+class Text(BaseModel):
+    """A text to read in; `id` names it, so that a later text of that name replaces it."""
+
+    text: str
+    id: str = Field(min_length=1, max_length=300)
+    title: str | None = Field(None, max_length=300)
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class Texts(BaseModel):
+    """Texts to read in."""
+
+    documents: list[Text] = Field(min_length=1, max_length=MOST_FILES)
+
+
+@router.get("/api/corpora")
+async def corpora(server: Server, visitor: Visitor, page: Paged) -> dict[str, Any]:
+    """List the corpora that the token opens."""
+    return page.of(
+        "corpora", [one for one in await server.reader.acorpora() if visitor.sees(one.corpus)]
+    )
+
+
+@router.get("/api/corpora/{corpus}")
+async def stats(corpus: Readable, server: Server) -> dict[str, Any]:
+    """Count what a corpus has."""
+    return asdict(await server.reader.at(corpus).astats())
+
+
+@router.delete("/api/corpora/{corpus}")
+async def delete_corpus(corpus: Writable, server: Server) -> dict[str, int]:
+    """Delete a whole corpus."""
+    return {"deleted": await server.reader.at(corpus).adelete(everything=True)}
+
+
+@router.get("/api/corpora/{corpus}/documents")
+async def documents(
+    corpus: Readable,
+    server: Server,
+    page: Paged,
+    title: Annotated[str, Query(max_length=300, description="Words of the title.")] = "",
+) -> dict[str, Any]:
+    """List the documents of a corpus, by title."""
+    found = await server.reader.at(corpus).adocuments()
+    words = title.casefold().split()
+    return page.of(
+        "documents", [one for one in found if all(word in one.title.casefold() for word in words)]
+    )
+
+
+@router.delete("/api/corpora/{corpus}/documents/{document}", status_code=HTTPStatus.NO_CONTENT)
+async def delete_document(document: str, corpus: Writable, server: Server) -> None:
+    """Delete a document, by its id."""
+    await server.reader.at(corpus).adelete(document)
+
+
+@router.post("/api/corpora/{corpus}/documents", status_code=HTTPStatus.ACCEPTED)
+async def upload(request: Request, corpus: Writable, server: Server, visitor: Visitor) -> Response:
+    """Read texts in: files as multipart/form-data, or JSON `{"documents": [{"id", "text"}]}`.
+
+    The reply is the job that reads them; the name of a file (a path with /, as of a folder) names
+    its document, so that a later file of that name replaces it.
+    """
+    check_corpus_name(corpus)
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
+    job = server.jobs.new_id()
+    folder = server.jobs.folder_of(job)
+    try:
+        if kind == b"multipart/form-data" and b"boundary" in options:
+            names = await _receive_files(request, options[b"boundary"], folder)
+        elif kind == b"application/json":
+            names = await _receive_texts(request, folder)
+        else:
+            raise UsageError(
+                "Send files as multipart/form-data, or texts as application/json: "
+                '{"documents": [{"id": "notes", "text": "..."}]}.'
+            )
+        queued = server.jobs.submit(job, corpus, visitor.name, names)
+    except BaseException:
+        await asyncio.to_thread(shutil.rmtree, folder, True)
+        raise
+    headers = {"Location": f"/api/jobs/{queued.job}"}
+    return JSONResponse(asdict(queued), HTTPStatus.ACCEPTED, headers)
+
+
+class _Files:
+    """Writes the files of a multipart body, as it comes, each into a folder of its number."""
+
+    def __init__(self, folder: Path) -> None:
+        self.names: list[str] = []
+        self._folder = folder
+        self._header = b""
+        self._value = b""
+        self._disposition = b""
+        self._file: Any = None
+        self._size = 0
+
+    @property
+    def callbacks(self) -> dict[str, Any]:
+        """What the parser calls."""
+        return {
+            "on_part_begin": self._begin,
+            "on_header_field": self._add_to_header,
+            "on_header_value": self._add_to_value,
+            "on_header_end": self._end_header,
+            "on_headers_finished": self._open,
+            "on_part_data": self._write,
+            "on_part_end": self.close,
+        }
+
+    def _begin(self) -> None:
+        self._header = self._value = self._disposition = b""
+        self._size = 0
+
+    def _add_to_header(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+
+    def _add_to_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _end_header(self) -> None:
+        if self._header.lower() == b"content-disposition":
+            self._disposition = self._value
+        self._header = self._value = b""
+
+    def _open(self) -> None:
+        _, options = parse_options_header(self._disposition)
+        if b"filename" not in options:
+            return
+        name = upload_name(options[b"filename"].decode("utf-8", "replace"))
+        if len(self.names) == MOST_FILES:
+            raise UsageError(f"More than {MOST_FILES:,} files in one request: send several.")
+        if not name.lower().endswith(SUFFIXES):
+            raise UsageError(f"{name!r:.200} is of no known format: {', '.join(SUFFIXES)}.")
+        self._file = open_numbered(self._folder, len(self.names), name)
+        self.names.append(name)
+
+    def _write(self, data: bytes, start: int, end: int) -> None:
+        if self._file:
+            self._size += end - start
+            if self._size > MAX_BYTES:
+                raise UsageError(
+                    f"{self.names[-1]!r:.200} has more than the limit of {MAX_BYTES >> 20} MiB: cut "
+                    "it into smaller files."
+                )
+            self._file.write(data[start:end])
+
+    def close(self) -> None:
+        """Close the file that is being written."""
+        if self._file:
+            self._file.close()
+            self._file = None
+
+
+async def _receive_files(request: Request, boundary: bytes, folder: Path) -> list[str]:
+    files, received = _Files(folder), 0
+    parser = MultipartParser(boundary, files.callbacks)
+    try:
+        async for piece in request.stream():
+            received += len(piece)
+            if received > MOST_UPLOADED:
+                raise UsageError(
+                    f"More than {MOST_UPLOADED >> 20:,} MiB in one request: send several."
+                )
+            await asyncio.to_thread(parser.write, piece)
+        parser.finalize()
+    finally:
+        files.close()
+    if not files.names:
+        raise UsageError("The request has no file: send each as a part with a filename.")
+    if len(set(files.names)) < len(files.names):
+        raise UsageError("Two files of the request have the same name: give each its own.")
+    return files.names
+
+
+async def _receive_texts(request: Request, folder: Path) -> list[str]:
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MAX_BYTES:
+            raise UsageError(
+                f"More than {MAX_BYTES >> 20} MiB of JSON in one request: send several."
+            )
+    try:
+        texts = await asyncio.to_thread(Texts.model_validate_json, bytes(body))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = "/".join(map(str, first["loc"]))
+        raise UsageError(f"The JSON is not as it must be: {where}: {first['msg']}.") from None
+
+    def write() -> None:
+        with open_numbered(folder, 0, "texts.jsonl") as file:
+            for one in texts.documents:
+                file.write(json.dumps(one.model_dump(exclude_none=True)).encode() + b"\n")
+
+    await asyncio.to_thread(write)
+    return ["texts.jsonl"]
+
+
+def upload_name(name: str) -> str:
+    """The name of an uploaded file: a relative path without parts that lead elsewhere."""
+    parts = PurePosixPath(without_controls(name.replace("\\", "/"))).parts
+    kept = [part.strip() for part in parts if part.strip(" ./")]
+    if not kept or len("/".join(kept)) > 500:
+        raise UsageError(
+            f"{name!r:.100} is no name for a file: give it one of 1 to 500 characters."
+        )
+    return "/".join(kept)
+
+
+def open_numbered(folder: Path, number: int, name: str) -> Any:
+    """Open a new file in a folder of that number; its name has the last part of `name`."""
+    place = folder / str(number)
+    place.mkdir(parents=True, mode=0o700)
+    stem, suffix = os.path.splitext(PurePosixPath(name).name)
+    while len(f"{stem}{suffix}".encode()) > 200:
+        stem = stem[:-1]
+    return place.joinpath(stem + suffix).open("xb")
+
+
+@router.get("/api/jobs")
+async def jobs(server: Server, visitor: Visitor, page: Paged) -> dict[str, Any]:
+    """List the jobs of reading in, newest first."""
+    found = [one for one in server.jobs.store.all() if visitor.sees(one.corpus)]
+    return page.of("jobs", [asdict(one) for one in found])
+
+
+def _job(job: str, server: Server, visitor: Visitor) -> Job:
+    found = server.jobs.store.find(job)
+    if found is None or not visitor.sees(found.corpus):
+        raise UnknownDocumentError("There is no such job, or this token does not open it.")
+    return found
+
+
+@router.get("/api/jobs/{job}")
+async def show_job(job: str, server: Server, visitor: Visitor) -> dict[str, Any]:
+    """Show a job and how far it is."""
+    found = _job(job, server, visitor)
+    return {**asdict(found), "progress": dict(server.jobs.progress_of(job))}
+
+
+@router.get("/api/jobs/{job}/events")
+async def watch_job(job: str, server: Server, visitor: Visitor) -> Response:
+    """Watch a job: itself and its progress, whenever they change."""
+    _job(job, server, visitor)
+
+    async def events() -> AsyncIterator[ServerSentEvent]:
+        async for state in server.jobs.watch(job):
+            yield ServerSentEvent(json.dumps(state, ensure_ascii=False), event="job")
+
+    return EventSourceResponse(events(), ping=15)
+
+
+@router.post("/api/jobs/{job}/cancel", status_code=HTTPStatus.NO_CONTENT)
+async def cancel_job(job: str, server: Server, visitor: Visitor) -> None:
+    """Cancel a job; what it has read stays."""
+    found = _job(job, server, visitor)
+    if visitor.writes:
+        await server.jobs.cancel(found)
+
+
+@router.get("/api/corpora/{corpus}/key-elements")
+async def search(
+    corpus: Readable,
+    server: Server,
+    text: Annotated[str, Query(max_length=2_000, description="Words, a name or a question.")],
+    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+) -> dict[str, Any]:
+    """Search key elements by words and by meaning, best first."""
+    return {"key_elements": await server.reader.at(corpus).asearch(text, limit=limit)}
+
+
+@router.get("/api/corpora/{corpus}/key-elements/{element}/facts")
+async def facts(element: str, corpus: Readable, server: Server) -> dict[str, Any]:
+    """Read the atomic facts that name a key element, by its id, name or wording."""
+    return asdict(await server.reader.at(corpus).afacts(element))
+
+
+@router.get("/api/corpora/{corpus}/key-elements/{element}/neighbors")
+async def neighbors(
+    element: str,
+    corpus: Readable,
+    server: Server,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+) -> dict[str, Any]:
+    """Find the key elements of common facts, those that share most first."""
+    found = await server.reader.at(corpus).aneighbors(element, limit=limit)
+    return {"neighbors": [asdict(one) for one in found]}
+
+
+@router.get("/api/corpora/{corpus}/documents/{document}/outline")
+async def outline(document: str, corpus: Readable, server: Server) -> dict[str, Any]:
+    """The outline of a document: its headings, and a sentence about each chunk."""
+    return {"chunks": [asdict(one) for one in await server.reader.at(corpus).aoutline(document)]}
+
+
+@router.get("/api/corpora/{corpus}/documents/{document}/chunks/{chunk}")
+async def chunk(document: str, chunk: int, corpus: Readable, server: Server) -> dict[str, Any]:
+    """Read a chunk in full, by its index in the document, from 0."""
+    return asdict(await server.reader.at(corpus).achunk(document, chunk))
+
+
+@router.get("/api/corpora/{corpus}/export")
+async def export(corpus: Readable, server: Server) -> Response:
+    """The whole corpus as JSON Lines, for `graphreader import`."""
+    folder = await asyncio.to_thread(tempfile.mkdtemp, prefix="graphreader-export-")
+    remove = BackgroundTask(shutil.rmtree, folder, True)
+    try:
+        path = Path(folder, "corpus.jsonl")
+        await server.reader.at(corpus).aexport(path)
+    except BaseException:
+        await asyncio.to_thread(shutil.rmtree, folder, True)
+        raise
+    return FileResponse(path, media_type="application/jsonl", filename=path.name, background=remove)

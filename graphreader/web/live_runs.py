@@ -1,0 +1,156 @@
+"""Runs under way in this process: anyone who may see one can watch it, also late or again."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from graphreader.agent.events import Event, QuestionAnswered, as_plain
+from graphreader.agent.run_store import new_run_id
+from graphreader.errors import GraphReaderError, UnknownRunError
+from graphreader.reading import Reading
+from graphreader.resources import Resources
+from graphreader.runs import RunRequest, execute
+from graphreader.waiting import with_waiting
+from graphreader.web.access import LimitError, Token, TokenStore
+from graphreader.web.problems import detail_of, status_of
+
+KEPT_SECONDS = 60.0  # for which a run that is over can still be watched from its events
+QUESTIONS_AT_ONCE = 16  # of a token without a limit of its own
+
+logger = logging.getLogger("graphreader.web")
+Plain = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class LiveRun:
+    """A run with its events so far, in plain JSON types; `ended` is a moment of the clock."""
+
+    run: str
+    corpus: str
+    question: str
+    holder: str
+    events: list[Plain] = field(default_factory=list)
+    reading: Reading | None = None
+    failure: GraphReaderError | None = None
+    ended: float | None = None
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+
+    def add(self, event: Plain) -> None:
+        """Add an event and wake those who watch."""
+        self.events.append(event)
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+    async def watch(self, after: int = 0) -> AsyncIterator[tuple[int, Plain]]:
+        """Yield the events behind the first `after` ones with their numbers, to the end."""
+        while True:
+            changed = self.changed
+            while after < len(self.events):
+                after += 1
+                yield after, self.events[after - 1]
+            if self.ended is not None:
+                return
+            await changed.wait()
+
+    async def result(self) -> Reading:
+        """Wait for the reading. Raises the failure that ended the run."""
+        if self.task:
+            await asyncio.shield(asyncio.gather(self.task, return_exceptions=True))
+        if self.failure:
+            raise self.failure
+        if self.reading is None:
+            raise UnknownRunError(f"The run {self.run} was stopped: resume it, or ask again.")
+        return self.reading
+
+
+class LiveRuns:
+    """The runs that this process has begun, and its limits of questions at once."""
+
+    def __init__(self, resources: Resources, tokens: TokenStore | None) -> None:
+        self._resources = resources
+        self._tokens = tokens
+        self._runs: dict[str, LiveRun] = {}
+
+    @property
+    def under_way(self) -> int:
+        """How many runs are under way."""
+        return sum(one.ended is None for one in self._runs.values())
+
+    def find(self, run: str) -> LiveRun | None:
+        """The run of that id, if it is under way or has just ended."""
+        return self._runs.get(run)
+
+    def begin(self, token: Token, request: RunRequest) -> LiveRun:
+        """Begin or resume a run for the holder of a token. Raises LimitError."""
+        now = time.monotonic()
+        for old in [one for one in self._runs.values() if _is_over(one, now)]:
+            del self._runs[old.run]
+        id = request.run or new_run_id()
+        if (live := self._runs.get(id)) and live.ended is None:
+            return live
+        most = token.questions or QUESTIONS_AT_ONCE
+        own = [one for one in self._runs.values() if one.holder == token.name and not one.ended]
+        if len(own) >= most:
+            raise LimitError(
+                f"{most} questions of {token.name!r} are under way: wait until one has ended, or "
+                "stop it."
+            )
+        if self._tokens:
+            self._tokens.check_day(token)
+        live = LiveRun(id, request.corpus, request.question, token.name)
+        self._runs[id] = live
+        request = request if request.resume else replace(request, run=id)
+        events = with_waiting(execute(self._resources, request))
+        live.task = asyncio.create_task(self._follow(live, token, events))
+        return live
+
+    async def stop(self, run: str) -> bool:
+        """Stop a run, which can be resumed; False if it is not under way here."""
+        live = self._runs.get(run)
+        if not live or not live.task or live.ended is not None:
+            return False
+        live.task.cancel()
+        await asyncio.gather(live.task, return_exceptions=True)
+        return True
+
+    async def aclose(self) -> None:
+        """Stop all runs; they can be resumed."""
+        for run in list(self._runs):
+            await self.stop(run)
+
+    async def _follow(self, live: LiveRun, token: Token, events: AsyncGenerator[Event]) -> None:
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    if isinstance(event, QuestionAnswered):
+                        live.reading = event.reading
+                        live.add({"event": "QuestionAnswered", "reading": event.reading.as_dict()})
+                    else:
+                        live.add(as_plain(event))
+        except GraphReaderError as error:
+            live.failure = error
+            live.add({"event": "Failed", "status": status_of(error), "detail": detail_of(error)})
+        except asyncio.CancelledError:
+            live.add({"event": "Stopped"})
+        except Exception as error:
+            logger.error("The run %s failed", live.run, exc_info=error)
+            live.failure = GraphReaderError(
+                f"An unexpected error occurred ({type(error).__name__}): the server's log has more."
+            )
+            live.add({"event": "Failed", "status": 500, "detail": str(live.failure)})
+        finally:
+            live.ended = time.monotonic()
+            live.changed.set()
+            spent = live.reading.usage if live.reading else getattr(live.failure, "spent", None)
+            if spent and self._tokens:
+                with suppress(GraphReaderError):
+                    self._tokens.spend(token, spent.calls, spent.tokens)
+
+
+def _is_over(live: LiveRun, now: float) -> bool:
+    return live.ended is not None and now - live.ended > KEPT_SECONDS

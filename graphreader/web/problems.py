@@ -1,0 +1,89 @@
+"""Failures as problem details (RFC 9457), in the sentences of the command line."""
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from graphreader.errors import (
+    BudgetError,
+    DecisionError,
+    GraphReaderError,
+    RunsError,
+    ServerError,
+    StoreError,
+    UnknownCorpusError,
+    UnknownDocumentError,
+    UnknownKeyElementError,
+    UnknownRunError,
+    UsageError,
+)
+from graphreader.settings import redact
+from graphreader.web.access import AccessError, LimitError
+
+logger = logging.getLogger("graphreader.web")
+MEDIA_TYPE = "application/problem+json"
+NO_CORPUS = "There is no such corpus, or this token does not open it."
+_UNKNOWN = (UnknownCorpusError, UnknownDocumentError, UnknownKeyElementError, UnknownRunError)
+_STATUSES: tuple[tuple[type | tuple[type, ...], HTTPStatus], ...] = (
+    (_UNKNOWN, HTTPStatus.NOT_FOUND),
+    (LimitError, HTTPStatus.TOO_MANY_REQUESTS),
+    ((UsageError, BudgetError), HTTPStatus.UNPROCESSABLE_CONTENT),
+    (DecisionError, HTTPStatus.BAD_GATEWAY),
+    ((StoreError, ServerError, RunsError, AccessError), HTTPStatus.SERVICE_UNAVAILABLE),
+)
+
+
+def status_of(error: GraphReaderError) -> HTTPStatus:
+    """The status for a failure."""
+    for kinds, status in _STATUSES:
+        if isinstance(error, kinds):
+            return status
+    return HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def problem(
+    status: int, detail: str, headers: Mapping[str, str] | None = None, **members: Any
+) -> JSONResponse:
+    """A response with problem details; `members` are further ones."""
+    title = HTTPStatus(status).phrase
+    content = {"type": "about:blank", "title": title, "status": status, "detail": redact(detail)}
+    return JSONResponse({**content, **members}, status, dict(headers or {}), MEDIA_TYPE)
+
+
+def detail_of(error: GraphReaderError) -> str:
+    """The sentence of a failure. That of an unknown corpus would name all others."""
+    return NO_CORPUS if isinstance(error, UnknownCorpusError) else str(error)
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Answer every failure of the application with problem details."""
+
+    @app.exception_handler(GraphReaderError)
+    async def foreseen(_: Request, error: GraphReaderError) -> JSONResponse:
+        return problem(status_of(error), detail_of(error))
+
+    @app.exception_handler(HTTPException)
+    async def refused(_: Request, error: HTTPException) -> JSONResponse:
+        return problem(error.status_code, str(error.detail), error.headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        errors = [
+            {"at": "/".join(map(str, one["loc"])), "message": one["msg"]} for one in error.errors()
+        ]
+        detail = "; ".join(f"{one['at']}: {one['message']}" for one in errors[:5]) + "."
+        return problem(HTTPStatus.UNPROCESSABLE_CONTENT, detail, errors=errors)
+
+    @app.exception_handler(Exception)
+    async def unexpected(_: Request, error: Exception) -> JSONResponse:
+        logger.error("A request failed", exc_info=error)
+        return problem(
+            HTTPStatus.INTERNAL_SERVER_ERROR,
+            f"An unexpected error occurred ({type(error).__name__}): the server's log has more.",
+        )

@@ -1,0 +1,177 @@
+"""Routes of questions and runs: ask, watch, stop, resume, list, hand on as a report."""
+
+import asyncio
+import json
+import tempfile
+from collections.abc import AsyncIterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Response
+from fastapi.responses import HTMLResponse, JSONResponse
+from pydantic import BaseModel, Field
+from sse_starlette import EventSourceResponse, ServerSentEvent
+
+from graphreader.agent.events import as_plain
+from graphreader.runs import RunRequest, with_options
+from graphreader.settings import Mode
+from graphreader.web.live_runs import LiveRun
+from graphreader.web.problems import problem
+from graphreader.web.services import Paged, Readable, Server, Visitor, corpus_of_run
+
+router = APIRouter(tags=["questions"])
+ANSWER_SECONDS = 600.0  # for which a request waits for an answer; the run itself goes on
+PING_SECONDS = 15
+
+
+class Question(BaseModel):
+    """A question to a corpus."""
+
+    question: str = Field(max_length=20_000, description="A whole question.")
+    mode: Mode | None = Field(None, description="`adaptive` or `paper`.")
+    follow: str | None = Field(None, description="The run that the question follows up.")
+    options: list[Annotated[str, Field(max_length=2_000)]] = Field(
+        default_factory=list, max_length=20, description="The answer is one of these."
+    )
+
+
+@router.post("/api/corpora/{corpus}/questions")
+async def ask(
+    asked: Question,
+    corpus: Readable,
+    server: Server,
+    visitor: Visitor,
+    accept: Annotated[str, Header()] = "",
+    prefer: Annotated[str, Header()] = "",
+) -> Response:
+    """Ask a question.
+
+    The answer is the reading as JSON; with `Accept: text/event-stream` the events of the run as
+    they come; with `Prefer: respond-async` its id at once, to be watched under `/api/runs`.
+    """
+    if asked.follow is not None:
+        await corpus_of_run(server, visitor, asked.follow)
+    request = RunRequest(
+        corpus,
+        with_options(asked.question, asked.options),
+        mode=asked.mode,
+        follow=asked.follow,
+        stream_answer=True,
+    )
+    live = server.runs.begin(visitor, request)
+    headers = {"Location": f"/api/runs/{live.run}"}
+    if "respond-async" in prefer:
+        return JSONResponse({"run": live.run}, HTTPStatus.ACCEPTED, headers)
+    if "text/event-stream" in accept:
+        return _stream(live, 0, headers)
+    return await _answer(live, headers)
+
+
+async def _answer(live: LiveRun, headers: dict[str, str]) -> Response:
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            reading = await live.result()
+    except TimeoutError:
+        detail = f"No answer after {ANSWER_SECONDS:.0f} s: the run {live.run} goes on, watch it."
+        return problem(HTTPStatus.GATEWAY_TIMEOUT, detail, headers, run=live.run)
+    return JSONResponse(dict(reading.as_dict()), headers=headers)
+
+
+def _stream(live: LiveRun, after: int, headers: dict[str, str] | None = None) -> Response:
+    async def events() -> AsyncIterator[ServerSentEvent]:
+        async for number, event in live.watch(after):
+            yield _sent(number, event)
+
+    return EventSourceResponse(events(), headers=headers, ping=PING_SECONDS)
+
+
+def _sent(number: int, event: Any) -> ServerSentEvent:
+    data = json.dumps(event, ensure_ascii=False)
+    return ServerSentEvent(data, event=event["event"], id=str(number))
+
+
+@router.get("/api/corpora/{corpus}/runs")
+async def runs(corpus: Readable, server: Server, page: Paged) -> dict[str, Any]:
+    """List the kept runs of a corpus, newest first."""
+    return page.of("runs", await server.reader.aruns(corpus))
+
+
+@router.get("/api/runs/{run}")
+async def run(run: str, server: Server, visitor: Visitor) -> dict[str, Any]:
+    """Show a run: its events so far, and its reading if it is over."""
+    corpus = await corpus_of_run(server, visitor, run)
+    if live := server.runs.find(run):
+        state = "running" if live.ended is None else "finished" if live.reading else "failed"
+        reading = live.reading.as_dict() if live.reading else None
+        known = {"run": run, "corpus": corpus, "question": live.question, "status": state}
+        return {**known, "events": live.events, "reading": reading}
+    return dict((await server.reader.arun(run)).as_dict())
+
+
+@router.get("/api/runs/{run}/events")
+async def watch(
+    run: str,
+    server: Server,
+    visitor: Visitor,
+    last_event_id: Annotated[str, Header()] = "",
+) -> Response:
+    """Watch a run: its events from the beginning, or behind `Last-Event-ID`, as they come."""
+    await corpus_of_run(server, visitor, run)
+    after = int(last_event_id) if last_event_id.isdecimal() and len(last_event_id) < 10 else 0
+    if live := server.runs.find(run):
+        return _stream(live, after)
+    kept = await server.reader.arun(run)
+
+    async def events() -> AsyncIterator[ServerSentEvent]:
+        plain = [as_plain(one) for one in kept.events]
+        if kept.reading:
+            plain.append({"event": "QuestionAnswered", "reading": kept.reading.as_dict()})
+        for number, event in enumerate(plain, 1):
+            if number > after:
+                yield _sent(number, event)
+
+    return EventSourceResponse(events(), ping=PING_SECONDS)
+
+
+@router.post("/api/runs/{run}/stop", status_code=HTTPStatus.NO_CONTENT)
+async def stop(run: str, server: Server, visitor: Visitor) -> None:
+    """Stop a run that is under way; it can be resumed."""
+    await corpus_of_run(server, visitor, run)
+    await server.runs.stop(run)
+
+
+@router.post("/api/runs/{run}/resume", status_code=HTTPStatus.ACCEPTED)
+async def resume(run: str, server: Server, visitor: Visitor) -> dict[str, str]:
+    """Go on with a run that was stopped or has failed; watch it under its id."""
+    corpus = await corpus_of_run(server, visitor, run)
+    live = server.runs.begin(visitor, RunRequest(corpus, run=run, resume=True, stream_answer=True))
+    return {"run": live.run}
+
+
+@router.delete("/api/runs/{run}", status_code=HTTPStatus.NO_CONTENT)
+async def delete(run: str, server: Server, visitor: Visitor) -> None:
+    """Delete a run that is over."""
+    await corpus_of_run(server, visitor, run)
+    await server.reader.adelete_runs(run)
+
+
+@router.get("/api/runs/{run}/report", response_class=HTMLResponse)
+async def report(run: str, server: Server, visitor: Visitor) -> Response:
+    """The report of a finished run, one HTML page that can be handed on."""
+    corpus = await corpus_of_run(server, visitor, run)
+    reading = (await server.reader.arun(run)).reading
+    if reading is None:
+        return problem(HTTPStatus.CONFLICT, "The run has no answer yet: wait, or resume it.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = await server.reader.at(corpus).areport(reading, Path(folder, "report.html"))
+        page = await asyncio.to_thread(path.read_bytes)
+    # The page has a content policy of its own, by the hashes of its scripts.
+    return Response(
+        page,
+        media_type="text/html",
+        headers={
+            "Content-Disposition": f'attachment; filename="report-{run}.html"',
+            "Content-Security-Policy": "sandbox allow-scripts",
+        },
+    )

@@ -1,0 +1,94 @@
+"""What the routes share: the reader, who asks, and what that person may see."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Query, Request
+
+from graphreader.errors import UnknownCorpusError, UnknownRunError
+from graphreader.graph_reader import GraphReader
+from graphreader.web.access import Token, TokenStore
+from graphreader.web.jobs import Jobs
+from graphreader.web.live_runs import LiveRuns
+from graphreader.web.problems import NO_CORPUS
+
+
+class NotAllowedError(Exception):
+    """The token's role does not allow this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What is open while the server runs; `reader.at` gives a reader of a corpus."""
+
+    reader: GraphReader
+    tokens: TokenStore | None
+    runs: LiveRuns
+    jobs: Jobs
+
+
+def services(request: Request) -> Services:
+    """The services of the application."""
+    found: Services = request.app.state.services
+    return found
+
+
+def token_of(request: Request) -> Token:
+    """The token of a request, which `Protection` has checked."""
+    token: Token = request.state.token
+    return token
+
+
+Server = Annotated[Services, Depends(services)]
+Visitor = Annotated[Token, Depends(token_of)]
+CorpusName = Annotated[str, Path(description="The name of a corpus.")]
+
+
+def readable(corpus: CorpusName, visitor: Visitor) -> str:
+    """The corpus of the path. Raises UnknownCorpusError for one that the visitor may not see."""
+    if not visitor.sees(corpus):
+        raise UnknownCorpusError(NO_CORPUS)
+    return corpus
+
+
+def writable(corpus: Annotated[str, Depends(readable)], visitor: Visitor) -> str:
+    """The corpus of the path. Raises NotAllowedError for a token that only reads."""
+    if not visitor.writes:
+        raise NotAllowedError("This token only reads: a writer's is needed.")
+    return corpus
+
+
+Readable = Annotated[str, Depends(readable)]
+Writable = Annotated[str, Depends(writable)]
+
+
+async def corpus_of_run(server: Services, visitor: Token, run: str) -> str:
+    """The corpus of a run, by its whole id. Raises UnknownRunError, also where it is not seen."""
+    corpus = None
+    if live := server.runs.find(run):
+        corpus = live.corpus
+    elif store := server.reader.context.resources.run_store:
+        record = await store.find(run)
+        corpus = record.summary.corpus if record else None
+    if corpus is None or not visitor.sees(corpus):
+        raise UnknownRunError("There is no such run, or this token does not open it.")
+    return corpus
+
+
+class Page:
+    """A part of a list: `limit` items behind the first `skip`."""
+
+    def __init__(
+        self,
+        skip: Annotated[int, Query(ge=0, le=2**31, description="How many to leave out.")] = 0,
+        limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 100,
+    ) -> None:
+        self.skip = skip
+        self.limit = limit
+
+    def of(self, name: str, items: list[Any]) -> dict[str, Any]:
+        """The part of the items under a name, with their `total`."""
+        return {"total": len(items), name: items[self.skip : self.skip + self.limit]}
+
+
+Paged = Annotated[Page, Depends()]
