@@ -6,7 +6,7 @@ The last message of the user is the question; earlier messages are the exchange 
 import json
 import time
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse, StreamingResponse
@@ -191,9 +191,7 @@ def _event(value: dict[str, Any]) -> str:
     return f"data: {json.dumps(value, ensure_ascii=False)}\n\n"
 
 
-def _head(
-    live: LiveRun, model: str, kind: Literal["chat.completion", "chat.completion.chunk"]
-) -> dict[str, Any]:
+def _head(live: LiveRun, model: str, kind: str) -> dict[str, Any]:
     return {
         "id": f"chatcmpl-{live.run}",
         "object": kind,

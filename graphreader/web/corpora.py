@@ -127,7 +127,7 @@ class _Files:
         self._size = 0
 
     @property
-    def callbacks(self) -> dict[str, Any]:
+    def callbacks(self) -> Any:
         """What the parser calls."""
         return {
             "on_part_begin": self._begin,
@@ -171,8 +171,8 @@ class _Files:
             self._size += end - start
             if self._size > MAX_BYTES:
                 raise UsageError(
-                    f"{self.names[-1]!r:.200} has more than the limit of {MAX_BYTES >> 20} MiB: cut "
-                    "it into smaller files."
+                    f"{self.names[-1]!r:.200} has more than the limit of {MAX_BYTES >> 20} MiB: "
+                    "cut it into smaller files."
                 )
             self._file.write(data[start:end])
 

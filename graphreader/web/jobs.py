@@ -173,7 +173,7 @@ class Jobs:
         return new
 
     def progress_of(self, job: str) -> Mapping[str, Any]:
-        """How far a job under way is: documents read, of how many, the last ones, what it waits for."""
+        """How far a job under way is: its last event of each kind."""
         return self._progress.get(job, {})
 
     async def cancel(self, job: Job) -> None:

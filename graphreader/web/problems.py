@@ -33,7 +33,7 @@ _UNKNOWN = (UnknownCorpusError, UnknownDocumentError, UnknownKeyElementError, Un
 _STATUSES: tuple[tuple[type | tuple[type, ...], HTTPStatus], ...] = (
     (_UNKNOWN, HTTPStatus.NOT_FOUND),
     (LimitError, HTTPStatus.TOO_MANY_REQUESTS),
-    ((UsageError, BudgetError), HTTPStatus.UNPROCESSABLE_CONTENT),
+    ((UsageError, BudgetError), HTTPStatus.UNPROCESSABLE_ENTITY),
     (DecisionError, HTTPStatus.BAD_GATEWAY),
     ((StoreError, ServerError, RunsError, AccessError), HTTPStatus.SERVICE_UNAVAILABLE),
 )
@@ -78,7 +78,7 @@ def add_handlers(app: FastAPI) -> None:
             {"at": "/".join(map(str, one["loc"])), "message": one["msg"]} for one in error.errors()
         ]
         detail = "; ".join(f"{one['at']}: {one['message']}" for one in errors[:5]) + "."
-        return problem(HTTPStatus.UNPROCESSABLE_CONTENT, detail, errors=errors)
+        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, errors=errors)
 
     @app.exception_handler(Exception)
     async def unexpected(_: Request, error: Exception) -> JSONResponse:

@@ -1,8 +1,8 @@
-"""What every request passes: the host and origin of a browser, its token, the headers of a reply.
+"""What every request passes: host and origin of a browser, its token, the headers of a reply.
 
-Without tokens the server listens on loopback alone. A web page of a stranger may still send requests
-to it, so the host must be this machine's (DNS rebinding) and the origin, where a browser names one,
-the server itself (cross-site requests).
+Without tokens the server listens on loopback alone. A web page of a stranger may still send it
+requests, so the host must be this machine's (DNS rebinding), and the origin, where a browser names
+one, the server itself (cross-site requests).
 """
 
 import time
@@ -104,11 +104,10 @@ class Protection:
         origin = headers.get("origin")
         if origin is not None and urlsplit(origin).netloc.lower() != hosts[0].lower():
             return "Pages of other sites may not use this server."
-        if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-            if headers.get("sec-fetch-mode") != "navigate" or headers.get("sec-fetch-dest") != (
-                "document"
-            ):
-                return "Pages of other sites may not use this server."
+        is_foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site")
+        is_link = headers.get("sec-fetch-dest") == "document" and "origin" not in headers
+        if is_foreign and not is_link:
+            return "Pages of other sites may not use this server."
         return None
 
     def _is_open(self, path: str) -> bool:
