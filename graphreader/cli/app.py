@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, TextIO
 
 import typer
 
-from graphreader.cli import ask, corpora, evaluate, ingest, runs, services
+from graphreader.cli import ask, corpora, evaluate, ingest, runs, serve, services
 from graphreader.cli.console import (
     Quiet,
     configure_output,
@@ -60,6 +60,7 @@ app = _group(
 _neo4j = _group("Start, stop and inspect the embedded Neo4j server.")
 _cache = _group("Count or clear the cached replies of models, for which nobody pays twice.")
 _runs = _group("List, show, continue and delete the runs that are kept.")
+_token = _group("Make, list and revoke the access tokens of `graphreader serve`.")
 
 _COMMANDS: tuple[tuple[typer.Typer, str, Callable[..., None], tuple[str, ...]], ...] = (
     (app, "ingest", ingest.ingest, ingest.INGEST_EXAMPLES),
@@ -78,6 +79,7 @@ _COMMANDS: tuple[tuple[typer.Typer, str, Callable[..., None], tuple[str, ...]], 
     (app, "browser", services.browser, ()),
     (app, "doctor", services.doctor, ()),
     (app, "mcp", services.mcp, ()),
+    (app, "serve", serve.serve, serve.SERVE_EXAMPLES),
     (_neo4j, "start", services.start_neo4j, ()),
     (_neo4j, "stop", services.stop_neo4j, ()),
     (_neo4j, "status", services.neo4j_status, ()),
@@ -87,11 +89,14 @@ _COMMANDS: tuple[tuple[typer.Typer, str, Callable[..., None], tuple[str, ...]], 
     (_runs, "show", runs.show_run, runs.SHOW_EXAMPLES),
     (_runs, "resume", runs.resume_run, runs.RESUME_EXAMPLES),
     (_runs, "delete", runs.delete_runs, runs.DELETE_EXAMPLES),
+    (_token, "create", serve.create_token, serve.TOKEN_EXAMPLES),
+    (_token, "list", serve.list_tokens, ()),
+    (_token, "revoke", serve.revoke_token, ()),
 )
 
 for _parent, _name, _function, _examples in _COMMANDS:
     _parent.command(_name, epilog=_epilog(_examples))(_function)
-for _name, _child in (("neo4j", _neo4j), ("cache", _cache), ("runs", _runs)):
+for _name, _child in (("neo4j", _neo4j), ("cache", _cache), ("runs", _runs), ("token", _token)):
     app.add_typer(_child, name=_name)
 
 

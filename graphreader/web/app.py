@@ -11,15 +11,18 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.middleware import Middleware
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphreader.errors import GraphReaderError
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
+from graphreader.store.embedded.process import Progress
 from graphreader.web import chat_completions, corpora, questions
 from graphreader.web.access import TokenStore
 from graphreader.web.jobs import Jobs
 from graphreader.web.live_runs import LiveRuns
+from graphreader.web.mcp_http import McpServers
 from graphreader.web.problems import add_handlers, problem
 from graphreader.web.protection import LOOPBACK, Protection
 from graphreader.web.services import NotAllowedError, Services
@@ -39,23 +42,27 @@ class ServeOptions:
     tokens: bool = False
     hosts: Collection[str] = ()
     root_path: str = ""
+    corpus: str = "default"  # of /mcp
 
 
-def create_app(settings: Settings, options: ServeOptions) -> FastAPI:
+def create_app(
+    settings: Settings, options: ServeOptions, progress: Progress | None = None
+) -> FastAPI:
     """The application. Its connections are opened when it starts and closed when it ends."""
     tokens = TokenStore.of(settings.home) if options.tokens else None
-    metrics = Metrics()
+    metrics, mcp = Metrics(), McpServers(options.corpus)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         async with AsyncExitStack() as stack:
-            reader = GraphReader(settings=settings)
+            reader = GraphReader(settings=settings, server_progress=progress)
             stack.push_async_callback(reader.aclose)
             runs = LiveRuns(reader.context.resources, tokens)
             stack.push_async_callback(runs.aclose)
             jobs = Jobs(reader, settings.home)
             jobs.start()
             stack.push_async_callback(jobs.aclose)
+            stack.push_async_callback(mcp.aclose)
             app.state.services = Services(reader, tokens, runs, jobs)
             metrics.questions.set_function(lambda: runs.under_way)
             yield
@@ -87,6 +94,8 @@ def create_app(settings: Settings, options: ServeOptions) -> FastAPI:
 
     for routes in (corpora, questions, chat_completions):
         app.include_router(routes.router)
+
+    app.router.routes += [Route("/mcp", mcp), Route("/mcp/{corpus}", mcp)]
 
     @app.get("/healthz", tags=["service"])
     async def healthy() -> dict[str, str]:
