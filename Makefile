@@ -82,6 +82,8 @@ lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 		pyproject.toml --extra studio -c requirements/test.lock -o requirements/studio.lock --quiet
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+		pyproject.toml --extra serve -c requirements/test.lock -o requirements/serve.lock --quiet
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 		--group release -c requirements/test.lock -o requirements/release.lock --quiet
 
 # Of the real program, for the README. Needs a Chromium (Debian: apt-get install chromium).

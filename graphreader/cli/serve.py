@@ -66,6 +66,7 @@ def serve(
     except ImportError as error:
         raise _needs_extra(error) from error
     from graphreader import sync
+    from graphreader.graph_reader import GraphReader
     from graphreader.web.access import TokenStore
 
     with_tokens = not _is_loopback(host) or proxy_headers or bool(root_path)
@@ -77,7 +78,7 @@ def serve(
     listening = _listen(host, port)
     options = ServeOptions(with_tokens, [host, *allowed_host], root_path, corpus)
     config = uvicorn.Config(
-        create_app(settings, options, start_progress()),
+        create_app(GraphReader(settings=settings, server_progress=start_progress()), options),
         log_level="warning",
         access_log=False,
         proxy_headers=proxy_headers,

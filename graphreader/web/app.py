@@ -16,8 +16,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphreader.errors import GraphReaderError
 from graphreader.graph_reader import GraphReader
-from graphreader.settings import Settings
-from graphreader.store.embedded.process import Progress
 from graphreader.web import chat_completions, corpora, questions
 from graphreader.web.access import TokenStore
 from graphreader.web.jobs import Jobs
@@ -45,17 +43,18 @@ class ServeOptions:
     corpus: str = "default"  # of /mcp
 
 
-def create_app(
-    settings: Settings, options: ServeOptions, progress: Progress | None = None
-) -> FastAPI:
-    """The application. Its connections are opened when it starts and closed when it ends."""
+def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
+    """The application around a reader, which it closes at its end.
+
+    It is to run in GraphReader's own event loop (`sync`).
+    """
+    settings = reader.context.resources.settings
     tokens = TokenStore.of(settings.home) if options.tokens else None
     metrics, mcp = Metrics(), McpServers(options.corpus)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         async with AsyncExitStack() as stack:
-            reader = GraphReader(settings=settings, server_progress=progress)
             stack.push_async_callback(reader.aclose)
             runs = LiveRuns(reader.context.resources, tokens)
             stack.push_async_callback(runs.aclose)

@@ -83,7 +83,7 @@ class Protection:
                         self._failures.setdefault(address, deque()).append(time.monotonic())
                     return await problem(
                         HTTPStatus.UNAUTHORIZED,
-                        "A token is needed: `Authorization: Bearer TOKEN`, or log in on the page. "
+                        "A token is needed, as `Authorization: Bearer ...`. "
                         "`graphreader token create` makes one.",
                         {"WWW-Authenticate": 'Bearer realm="graphreader"'},
                     )(scope, receive, _with_headers(send))

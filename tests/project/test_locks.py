@@ -29,6 +29,7 @@ REQUIREMENTS = {
     "run.lock": RUN,
     "test.lock": RUN + group("dev"),
     "studio.lock": RUN + PROJECT["project"]["optional-dependencies"]["studio"],
+    "serve.lock": RUN + PROJECT["project"]["optional-dependencies"]["serve"],
     "release.lock": group("release"),
     "install.lock": re.findall(r"(?m)^[^#\s].*", read("requirements/install.in")),
 }

@@ -1,0 +1,62 @@
+"""The server of `graphreader serve` in this process, on a free port."""
+
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import uvicorn
+
+from graphreader import sync
+from graphreader.graph_reader import GraphReader
+from graphreader.web.app import ServeOptions, create_app
+
+
+@contextmanager
+def serving(reader: GraphReader, **options: Any) -> Iterator[str]:
+    """Serve until the block ends; yields the address."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(
+        create_app(reader, ServeOptions(**options)),
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=3,
+    )
+    server = uvicorn.Server(config)
+    with ThreadPoolExecutor(1) as thread:
+        ended = thread.submit(lambda: sync.run(server.serve(sockets=[listening])))
+        try:
+            while not server.started and not ended.done():
+                time.sleep(0.02)
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            ended.result()
+
+
+def client(address: str, secret: str = "", **options: Any) -> httpx.Client:
+    """A client with a token, if one is given."""
+    headers = {"Authorization": f"Bearer {secret}"} if secret else {}
+    return httpx.Client(base_url=address, headers=headers, timeout=60, **options)
+
+
+def finished_job(web: httpx.Client, job: str) -> Any:
+    """A job of reading in, once it is over."""
+    while (found := web.get(f"/api/jobs/{job}").json())["state"] in ("queued", "running"):
+        time.sleep(0.05)
+    return found
+
+
+def events_of(response: httpx.Response) -> list[tuple[str, str]]:
+    """The ids and names of the events of a stream."""
+    found, number = [], ""
+    for line in response.iter_lines():
+        name, _, value = line.partition(": ")
+        if name == "id":
+            number = value
+        elif name == "event":
+            found.append((number, value))
+    return found
