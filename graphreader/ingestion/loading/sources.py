@@ -301,8 +301,8 @@ def read_json_lines(
 ) -> Iterator[Document | Refused]:
     """The documents of a file, and a refusal for each line that gives none.
 
-    The source is `source`, by default the file, with "#" and id, title or line number. Of a second text of a name
-    "#2"; the same text is left out, and so are lines that are appended while the file is read.
+    The source is `source`, by default the file, with "#" and id, title or line number. Of a second
+    text of a name "#2"; the same text is left out, and so are lines that are appended meanwhile.
     Raises DocumentError where the file has no lines.
     """
     shown = clean(source or str(path))
