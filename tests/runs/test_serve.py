@@ -281,7 +281,7 @@ def test_tokens(guarded: str, home: Path, token: Callable[..., str]) -> None:
         web.cookies.clear()
         answers = [
             web.get("/api/corpora", headers={"Authorization": f"Bearer {one}"})
-            for one in ("", "gr_wrong", expired)
+            for one in ("x", "gr_wrong", expired)
         ]
     with client(guarded, good) as web:
         before = web.get("/api/corpora").status_code
@@ -393,7 +393,10 @@ def test_openai_clients(guarded: str, token: Callable[..., str]) -> None:
 # The official MCP client finds the same tools over HTTP as on stdin.
 async def test_mcp(guarded: str, token: Callable[..., str]) -> None:
     headers = {"Authorization": f"Bearer {token()}"}
-    async with _mcp(f"{guarded}/mcp/{OWN}", headers) as connected:
+    async with (
+        create_mcp_http_client(headers=headers) as web,
+        Client(streamable_http_client(f"{guarded}/mcp/{OWN}", http_client=web)) as connected,
+    ):
         tools = [tool.name for tool in (await connected.list_tools()).tools]
         result = await connected.call_tool("ask", QUESTION)
     refused = await asyncio.to_thread(
@@ -403,10 +406,6 @@ async def test_mcp(guarded: str, token: Callable[..., str]) -> None:
     assert "search_key_elements" in tools
     assert result.structured_content["answer"] == "Beta"
     assert refused == 404
-
-
-def _mcp(url: str, headers: dict[str, str]) -> Client:
-    return Client(streamable_http_client(url, http_client=create_mcp_http_client(headers=headers)))
 
 
 # Whatever is sent, no request ends in an unexpected error, and every failure is a problem.
