@@ -6,7 +6,7 @@ from itertools import chain, zip_longest
 from typing import Any, Literal
 
 from graphreader.documents import without_controls
-from graphreader.html_report.summary import path_colour
+from graphreader.html_report.summary import is_turns, path_colour
 from graphreader.reading import FunctionCall, Path, Reading
 from graphreader.store.catalog import Edge, RunSubgraph
 from graphreader.store.records import Passage
@@ -15,7 +15,7 @@ MOST_NODES, MOST_EDGES = 100, 200
 """The most key elements and chunks, and edges of shared facts, that are drawn: readably many."""
 
 _ADJACENT_CHUNK = ("read_previous_chunk", "read_subsequent_chunk")
-NodeKind = Literal["element", "chunk", "document"]
+NodeKind = Literal["element", "chunk", "document", "question"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +60,24 @@ def visited_ids(reading: Reading, passages: Sequence[Passage]) -> list[str]:
 def draw_graph(
     reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph, chunk: str = "chunk"
 ) -> GraphDrawing:
-    """Draw the first MOST_NODES of `visited_ids`; ids in the drawing are numbers, never texts.
+    """Draw the first MOST_NODES of `visited_ids`, and the question where turns begin.
 
     `chunk` is the word for a chunk in the page's language.
     """
     visited = visited_ids(reading, passages)
-    drawn_ids = {one.id: f"element-{n}" for n, one in enumerate(subgraph.elements, 1)}
-    drawn_ids |= {one.id: f"chunk-{n}" for n, one in enumerate(subgraph.chunks, 1)}
+    drawn_ids = {one.id: f"element-{one.id}" for one in subgraph.elements}
+    drawn_ids |= {one.id: f"chunk-{one.id}" for one in subgraph.chunks}
     # A merged key element is drawn as the one that it was merged into.
     drawn_ids |= {id_: drawn_ids[into] for id_, into in subgraph.merged.items()}
     documents = {one.document_id: one.document for one in subgraph.chunks}
-    document_ids = {id_: f"document-{n}" for n, id_ in enumerate(documents, 1)}
+    document_ids = {id_: f"document-{id_}" for id_ in documents}
     by_facts = sorted(subgraph.edges, key=lambda edge: -edge.facts)
     edges = [one for one in by_facts if {one.one, one.other} <= set(drawn_ids)][:MOST_EDGES]
     nodes = list(_graph_nodes(reading, passages, subgraph, edges, drawn_ids, chunk))
+    turns = [n for n, path in enumerate(reading.paths, 1) if is_turns(path)]
+    if turns and nodes:
+        nodes.append(DrawnNode("question", "question", reading.question, "", tuple(turns)))
+        drawn_ids[""] = "question"  # where turns begin, and search anew
     nodes += [DrawnNode(document_ids[id_], "document", one, one) for id_, one in documents.items()]
     elements = [_node_element(node) for node in nodes]
     elements += [_edge_element(edge, drawn_ids) for edge in edges]
@@ -172,5 +176,7 @@ def _edge_element(edge: Edge, drawn_ids: dict[str, str]) -> dict[str, Any]:
 
 
 def _element(classes: str, **data: Any) -> dict[str, Any]:
-    """A node or an edge as cytoscape.js takes it."""
+    """A node or an edge as cytoscape.js takes it; an edge has an id of its own, too."""
+    if "source" in data:
+        data["id"] = f"{classes} {data['source']} {data['target']} {data.get('path', '')}"
     return {"data": data, "classes": classes}

@@ -5,12 +5,13 @@ import base64
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
@@ -33,31 +34,49 @@ from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import Passage
 from graphreader.text.sentences import language_of
 
-_CYTOSCAPE_STYLE = ".__________cytoscape_container { position: relative; }"
+CYTOSCAPE_STYLE = ".__________cytoscape_container { position: relative; }"
 """The style that cytoscape.js adds to the page."""
 
 
 def render(reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph) -> str:
     """The whole page of a reading with the cited chunks and the subgraph that the graph has."""
-    script, library = _data("page.js"), _data("cytoscape/cytoscape.min.js")
-    lanes, words = timeline(reading.paths), _words(language := language_of(reading.question))
+    library, drawing, script = map(_data, ("cytoscape/cytoscape.min.js", "drawing.js", "page.js"))
     return fill(
         "page.html",
-        scripts=(library, script),
-        styles=(_CYTOSCAPE_STYLE,),
-        reading=reading,
-        page_language=language,
-        say=lambda text: words.get(text, text),
-        answer_title=answer_title(reading),
-        cited=cited_answer(reading),
-        passages=cited_passages(reading.citations, passages),
-        lanes=lanes,
-        columns=max((len(lane.steps) for lane in lanes), default=0),
-        drawing=draw_graph(reading, passages, subgraph, words.get("chunk", "chunk")),
-        cost=cost_tables(reading),
-        script=Markup(script),
+        scripts=(library, drawing, script),
+        styles=(CYTOSCAPE_STYLE,),
         library=Markup(library),
+        drawing_script=Markup(drawing),
+        script=Markup(script),
+        **sections(reading, passages, subgraph),
     )
+
+
+def sections(
+    reading: Reading,
+    passages: Sequence[Passage],
+    subgraph: RunSubgraph,
+    under_way: Collection[int] = (),
+) -> dict[str, Any]:
+    """The values of `run.html`, the sections of a run; the paths `under_way` have not ended."""
+    words = _words(language := language_of(reading.question))
+    chunk = words.get("chunk", "chunk")
+    names = {one.id: one.name for one in subgraph.elements}
+    names |= {one.id: f"{one.document}, {chunk} {one.index}" for one in subgraph.chunks}
+    lanes = timeline(reading.paths, names, under_way)
+    return {
+        "reading": reading,
+        "page_language": language,
+        "say": lambda text: words.get(text, text),
+        "answer_title": answer_title(reading),
+        "cited": cited_answer(reading),
+        "passages": cited_passages(reading.citations, passages),
+        "lanes": lanes,
+        "timed": [lane for lane in lanes if not lane.is_turns],
+        "columns": max((len(lane.steps) for lane in lanes if not lane.is_turns), default=0),
+        "drawing": draw_graph(reading, passages, subgraph, chunk),
+        "cost": cost_tables(reading),
+    }
 
 
 @cache

@@ -1,6 +1,6 @@
 """The summary of a run: its paths as lanes of a timeline, and its cost as tables."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphreader.reading import FunctionCall, Path, Reading, Stopped
@@ -17,8 +17,16 @@ _FUNCTION_NAMES = {
     "read_subsequent_chunk": "Read the chunk after",
     "read_neighbor_node": "Go to a neighbor",
     "termination": "End the path",
+    "search": "Search",
+    "read_node": "Look at a key element",
+    "outline": "Look at an outline",
 }
 
+_ICONS = {
+    "search": "search_more",
+    "read_node": "stop_and_read_neighbor",
+    "outline": "next_page",
+}
 _CHUNK_FUNCTIONS = ("read_chunk", "read_previous_chunk", "read_subsequent_chunk")
 
 _ENDINGS: dict[Stopped, str] = {
@@ -32,24 +40,30 @@ _ENDINGS: dict[Stopped, str] = {
 
 @dataclass(frozen=True, slots=True)
 class TimelineStep:
-    """A function call of a path; `short` is its argument for a cell: of chunks the indexes."""
+    """A function call of a path; `argument` names what it leads to, `short` fits a cell.
+
+    `turn` is the turn that chose it, as the page names it, or empty on a path.
+    """
 
     call: FunctionCall
     title: str
     icon: str
+    argument: str
     short: str
     has_chunks: bool
+    turn: str
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineLane:
-    """One path; `colour` counts from 1."""
+    """One path, or the turns of mode `adaptive`; `colour` counts from 1."""
 
     number: int
     colour: int
     path: Path
     steps: tuple[TimelineStep, ...]
     ending: str
+    is_turns: bool
 
 
 def path_colour(number: int) -> int:
@@ -57,27 +71,47 @@ def path_colour(number: int) -> int:
     return (number - 1) % COLOURS + 1
 
 
-def timeline(paths: Sequence[Path]) -> list[TimelineLane]:
-    """The paths in their order, numbered from 1."""
+def is_turns(path: Path) -> bool:
+    """Whether these are the turns of mode `adaptive`, which begin at the question."""
+    return path.initial_node == "question" and not path.node_id
+
+
+def timeline(
+    paths: Sequence[Path],
+    names: Mapping[str, str] | None = None,
+    under_way: Collection[int] = (),
+) -> list[TimelineLane]:
+    """The paths in their order, numbered from 1; `names` of key elements and chunks by their ids.
+
+    Of the numbers `under_way` the end is still open.
+    """
     return [
         TimelineLane(
             number,
             path_colour(number),
             path,
-            tuple(map(_step, path.functions)),
-            _ENDINGS[path.stopped],
+            tuple(_step(call, names or {}, is_turns(path)) for call in path.functions),
+            "under way" if number in under_way else _ENDINGS[path.stopped],
+            is_turns(path),
         )
         for number, path in enumerate(paths, 1)
     ]
 
 
-def _step(call: FunctionCall) -> TimelineStep:
-    short, has_chunks = call.argument, False
+def _step(call: FunctionCall, names: Mapping[str, str], in_turns: bool) -> TimelineStep:
+    argument, has_chunks = call.argument, False
+    if in_turns and call.name != "search":
+        argument = names.get(call.id, argument)
+    short = argument
     if call.name in _CHUNK_FUNCTIONS:  # "title, chunk 3; title, chunk 5"
-        short = ", ".join(part.rpartition("chunk ")[2] for part in call.argument.split("; "))
-        has_chunks = "chunk " in call.argument
-    icon = call.name if call.name in _FUNCTION_NAMES else ""
-    return TimelineStep(call, _FUNCTION_NAMES.get(call.name, call.name), icon, short, has_chunks)
+        short = ", ".join(part.rpartition("chunk ")[2] for part in argument.split("; "))
+        has_chunks = "chunk " in argument
+    icon = _ICONS.get(call.name, call.name if call.name in _FUNCTION_NAMES else "")
+    title = _FUNCTION_NAMES.get(call.name, call.name)
+    turn = ""
+    if in_turns:
+        turn = "First search" if call.at == "question" else call.at
+    return TimelineStep(call, title, icon, argument, short, has_chunks, turn)
 
 
 _PHASES: dict[Phase, str] = {

@@ -9,6 +9,7 @@ import pytest
 
 from graphreader.agent import decisions, tasks
 from graphreader.agent import tasks as agent_tasks
+from graphreader.agent.adaptive.tasks import ActionName
 from graphreader.errors import BudgetError, DecisionError, ReplyError, UsageError, WindowError
 from graphreader.evaluation.paper_tables import FUNCTIONS
 from graphreader.evaluation.scoring import OF_ONE_STAGE
@@ -195,9 +196,11 @@ def test_functions_are_known_everywhere() -> None:
     functions = {
         name for one in exploring for name in get_args(one.model_fields["function"].annotation)
     }
-    template = Path(page.__file__).with_name("page.html").read_text(encoding="utf-8")
+    actions = set(get_args(ActionName))
+    template = Path(page.__file__).with_name("run.html").read_text(encoding="utf-8")
 
-    assert functions == set(summary._FUNCTION_NAMES)
+    assert functions | actions == set(summary._FUNCTION_NAMES)
+    assert actions - functions == set(summary._ICONS)
     assert functions == {*OF_ONE_STAGE, "next_page", "termination"}
     assert functions == {"next_page", *(name for _, names in FUNCTIONS.values() for name in names)}
     assert all(f'id="i-{name}"' in template for name in functions)

@@ -220,6 +220,7 @@ def test_passages(answered: bool) -> None:
 def test_language_of_the_page() -> None:
     english, chinese = page_of("Who came first?"), page_of("李翰与日本哪家店推出作品？")
     template = (files("graphreader") / "html_report/page.html").read_text(encoding="utf-8")
+    template += (files("graphreader") / "html_report/run.html").read_text(encoding="utf-8")
     table = (files("graphreader") / "html_report/words.zh.json").read_text(encoding="utf-8")
     asked = re.findall(r"""say\((?:"([^"]+)"|'([^']+)')\)""", template)
 
@@ -430,14 +431,39 @@ def test_arrows() -> None:
     ada, bo = drawing.of("element")
 
     assert arrows(drawing) == [
-        ("element-1", "chunk-1"),
-        ("chunk-1", "chunk-2"),
-        ("element-1", "chunk-3"),
-        ("element-1", "element-2"),
+        ("element-k1", "chunk-c0"),
+        ("chunk-c0", "chunk-c1"),
+        ("element-k1", "chunk-c3"),
+        ("element-k1", "element-k2"),
     ]
     assert (ada.begins, bo.begins, bo.paths) == ((1,), (), (1,))
     assert bo.neighbors == (("Ada", 3, "Ada met Bo."),)
     assert [node.name for node in drawing.of("document")] == ["life"]
+
+
+# The turns of mode `adaptive` begin at the question: from there arrows lead to what was searched and
+# read, and its steps are named by the turn that chose them, with the places that they led to.
+def test_turns() -> None:
+    calls = (
+        FunctionCall("search", "Who?", "", "question", ""),
+        FunctionCall("read_chunk", "1.3", "", "turn 1", "c3"),
+        FunctionCall("read_node", "Ada", "", "turn 2", "k1"),
+    )
+    path = Path("question", "Ada.", 3, "termination", functions=calls)
+    subgraph = RunSubgraph((Node("k1", "Ada"),), (RunChunk("c3", 3, "life", "d"),))
+    reading = replace(READING, paths=(path,))
+    page = parsed(render(reading, [], subgraph)).one("section", id="paths")
+    lane = page.one("article")
+
+    assert arrows(draw_graph(reading, [], subgraph)) == [
+        ("question", "chunk-c3"),
+        ("question", "element-k1"),
+    ]
+    assert [one.text for one in lane.all("p", **{"class": "turn"})] == [
+        *("First search", "Turn 1", "Turn 2")
+    ]
+    assert "Read in full life, chunk 3" in " ".join(lane.text.split())
+    assert not page.all("table")
 
 
 # A node that the graph has no more is counted, and the path goes on without it; a key element that
@@ -459,7 +485,7 @@ def test_gone_and_merged_nodes() -> None:
     assert (ada.name, ada.paths, ada.begins) == ("Ada Lund", (1, 2), (1, 2))
     assert bo.neighbors == (("Ada Lund", 2, "Ada met Bo."),)
     assert (drawing.gone, drawing.left_out) == (1, 0)
-    assert arrows(drawing) == [("element-1", "element-2")]
+    assert arrows(drawing) == [("element-k3", "element-k4")]
 
 
 # The tables have columns for what was spent, and notes where figures need an explanation.
