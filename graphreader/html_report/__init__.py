@@ -1,4 +1,5 @@
-"""The HTML report of a run: one page that holds all it needs and sends no request.
+"""A run as HTML: the report, one page that holds all it needs and sends no request.
 
-`page.html` (Jinja2), `page.css` and `page.js` are the page, `cytoscape/` the drawing library.
+`run.html` (Jinja2) has the sections of a run, which the page of `graphreader serve` shows as well,
+`page.html` the report around them; `page.css`, `page.js`, `drawing.js` and `cytoscape/` serve both.
 """

@@ -63,10 +63,16 @@ class PassagePiece:
 
 @dataclass(frozen=True, slots=True)
 class CitedPassage:
-    """A cited chunk. `is_whole` is false if the graph lacks a quote, which is then shown alone."""
+    """A cited chunk, `start` and `end` those of the first quote in the document.
+
+    `is_whole` is false if the graph lacks a quote, which is then shown alone.
+    """
 
     document: str
+    document_id: str
     chunk: int
+    start: int
+    end: int
     numbers: tuple[int, ...]
     pages: tuple[int, ...]
     headings: tuple[str, ...]
@@ -149,7 +155,10 @@ def _cited_passage(citations: dict[int, Citation], passage: Passage | None) -> C
     headings = (one.heading for one in citations.values() if one.heading)
     return CitedPassage(
         document=first.document,
+        document_id=first.document_id,
         chunk=first.chunk,
+        start=first.start,
+        end=first.end,
         numbers=tuple(citations),
         pages=tuple(dict.fromkeys(pages)),
         headings=tuple(dict.fromkeys(headings)),

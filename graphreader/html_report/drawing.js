@@ -1,7 +1,7 @@
 // Draws the graph in #canvas from the JSON in #elements, anew or with what has come since.
 "use strict";
 
-const drawing = (() => {
+window.drawing = (() => {
   const $ = (id) => document.getElementById(id);
   const MANY = 300; // nodes, beyond which forces take too long
   const calm = matchMedia("(prefers-reduced-motion: reduce)");

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import BaseLoader, ChoiceLoader, Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from graphreader.documents import without_controls
@@ -57,6 +57,8 @@ def sections(
     passages: Sequence[Passage],
     subgraph: RunSubgraph,
     under_way: Collection[int] = (),
+    *,
+    is_over: bool = True,
 ) -> dict[str, Any]:
     """The values of `run.html`, the sections of a run; the paths `under_way` have not ended."""
     words = _words(language := language_of(reading.question))
@@ -68,7 +70,8 @@ def sections(
         "reading": reading,
         "page_language": language,
         "say": lambda text: words.get(text, text),
-        "answer_title": answer_title(reading),
+        "is_over": is_over,
+        "answer_title": answer_title(reading) if is_over else "The answer so far",
         "cited": cited_answer(reading),
         "passages": cited_passages(reading.citations, passages),
         "lanes": lanes,
@@ -108,9 +111,7 @@ def _policy(scripts: Sequence[str], styles: Sequence[str], images: str) -> str:
     """The content security policy: these scripts and styles, by their hashes, and images."""
 
     def hashes(texts: Sequence[str]) -> str:
-        digests = [hashlib.sha256(text.encode()).digest() for text in texts]
-        allowed = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
-        return " ".join(allowed) or "'none'"
+        return " ".join(map(digest, texts)) or "'none'"
 
     return (
         f"default-src 'none'; script-src {hashes(scripts)}; style-src {hashes(styles)}; "
@@ -119,24 +120,32 @@ def _policy(scripts: Sequence[str], styles: Sequence[str], images: str) -> str:
     )
 
 
+def digest(text: str) -> str:
+    """A script or style as a content security policy names it."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
 @cache
 def _data(name: str) -> str:
     """A file of this package; its line ends are those that browsers hash."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FunctionLoader(_data),
+def environment(*loaders: BaseLoader) -> Environment:
+    """The templates of these loaders and of this package."""
+    made = Environment(
+        loader=ChoiceLoader([*loaders, FunctionLoader(_data)]),
         autoescape=True,
         finalize=_finalize,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["language"] = language_attributes
-    return environment
+    made.filters["language"] = language_attributes
+    return made
+
+
+_environment = cache(environment)
 
 
 def _finalize(value: object) -> object:

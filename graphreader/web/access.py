@@ -52,6 +52,10 @@ class AccessError(GraphReaderError):
     """The file of tokens cannot be read or changed."""
 
 
+class NotAllowedError(Exception):
+    """The token's role does not allow this."""
+
+
 class LimitError(GraphReaderError):
     """A limit of the token is reached."""
 

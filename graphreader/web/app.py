@@ -16,14 +16,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphreader.errors import GraphReaderError
 from graphreader.graph_reader import GraphReader
-from graphreader.web import chat_completions, corpora, questions
-from graphreader.web.access import TokenStore
+from graphreader.web import chat_completions, corpora, pages, questions
+from graphreader.web.access import NotAllowedError, TokenStore
 from graphreader.web.jobs import Jobs
 from graphreader.web.live_runs import LiveRuns
 from graphreader.web.mcp_http import McpServers
 from graphreader.web.problems import add_handlers, problem
 from graphreader.web.protection import LOOPBACK, Protection
-from graphreader.web.services import NotAllowedError, Services
+from graphreader.web.services import Services
 
 DESCRIPTION = """
 Ask questions about texts far larger than a model's window, with citations.
@@ -85,13 +85,8 @@ def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
             ),
         ],
     )
-    add_handlers(app)
-
-    @app.exception_handler(NotAllowedError)
-    async def not_allowed(_: Request, error: NotAllowedError) -> JSONResponse:
-        return problem(HTTPStatus.FORBIDDEN, str(error))
-
-    for routes in (corpora, questions, chat_completions):
+    add_handlers(app, pages.refusal)
+    for routes in (corpora, questions, chat_completions, pages):
         app.include_router(routes.router)
 
     app.router.routes += [Route("/mcp", mcp), Route("/mcp/{corpus}", mcp)]

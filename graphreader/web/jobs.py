@@ -8,17 +8,25 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
-from graphreader.agent.events import as_plain
 from graphreader.errors import GraphReaderError, RunsError
 from graphreader.files import open_sqlite, sqlite_problem
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.loading.sources import uploaded
-from graphreader.ingestion.report import IngestEvent, NothingReadError
+from graphreader.ingestion.report import (
+    ChunkProgress,
+    DocumentEnd,
+    DocumentStart,
+    EmbeddingProgress,
+    IngestEvent,
+    NormalizationProgress,
+    NothingReadError,
+)
+from graphreader.waiting import Waiting
 from graphreader.web.problems import detail_of
 
 State = Literal["queued", "running", "finished", "failed", "cancelled"]
@@ -57,6 +65,44 @@ class Job:
     updated: float
     report: Mapping[str, Any] | None = None
     error: str | None = None
+
+
+@dataclass(slots=True)
+class JobProgress:
+    """How far a job is: `documents` as in its report, with the chunks `done` of those `asked`."""
+
+    documents: dict[str, dict[str, Any]] = field(default_factory=dict)
+    vectors: EmbeddingProgress | None = None
+    merging: NormalizationProgress | None = None
+    waiting: str = ""
+
+    def add(self, event: IngestEvent) -> None:
+        """Take the next event of the ingest into account."""
+        self.waiting = ""
+        match event:
+            case DocumentStart(title=title, chunks=chunks, missing=missing):
+                started = {"title": title, "status": "reading", "chunks": chunks, "facts": 0}
+                self.documents[title] = {**started, "asked": missing, "done": 0}
+            case ChunkProgress(title=title, chunks=chunks, facts=facts):
+                self.documents[title]["done"] += chunks
+                self.documents[title]["facts"] += facts
+            case DocumentEnd(report=report):
+                self.documents[report.title] = asdict(report)
+            case EmbeddingProgress():
+                self.vectors = event
+            case NormalizationProgress():
+                self.merging = event
+            case Waiting(text=text):
+                self.waiting = text
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "documents": list(self.documents.values()),
+            "vectors": asdict(self.vectors) if self.vectors else None,
+            "merging": asdict(self.merging) if self.merging else None,
+            "waiting": self.waiting,
+        }
 
 
 class JobStore:
@@ -143,7 +189,7 @@ class Jobs:
         self._wake = asyncio.Event()
         self._worker: asyncio.Task[None] | None = None
         self._current: tuple[str, asyncio.Task[None]] | None = None
-        self._progress: dict[str, dict[str, Any]] = {}
+        self._progress: dict[str, JobProgress] = {}
         self._changed = asyncio.Event()
 
     def start(self) -> None:
@@ -173,8 +219,8 @@ class Jobs:
         return new
 
     def progress_of(self, job: str) -> Mapping[str, Any]:
-        """How far a job under way is: its last event of each kind."""
-        return self._progress.get(job, {})
+        """How far a job under way is: each document, vectors, merging, what it waits for."""
+        return progress.as_dict() if (progress := self._progress.get(job)) else {}
 
     async def cancel(self, job: Job) -> None:
         """Cancel a job; what was read stays."""
@@ -219,13 +265,11 @@ class Jobs:
 
     async def _read(self, job: Job) -> None:
         self.store.change(job.job, "running")
-        progress: dict[str, Any] = {"documents": 0, "read": 0}
-        self._progress[job.job] = progress
+        progress = self._progress[job.job] = JobProgress()
         self._notify()
 
         def follow(event: IngestEvent) -> None:
-            plain = as_plain(event)
-            progress[str(plain["event"])] = plain
+            progress.add(event)
             self._notify()
 
         state: State = "finished"

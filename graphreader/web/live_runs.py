@@ -17,6 +17,7 @@ from graphreader.runs import RunRequest, execute
 from graphreader.waiting import with_waiting
 from graphreader.web.access import LimitError, Token, TokenStore
 from graphreader.web.problems import detail_of, status_of
+from graphreader.web.run_progress import RunProgress
 
 KEPT_SECONDS = 60.0  # for which a run that is over can still be watched from its events
 QUESTIONS_AT_ONCE = 16  # of a token without a limit of its own
@@ -33,6 +34,9 @@ class LiveRun:
     corpus: str
     question: str
     holder: str
+    progress: RunProgress
+    follow: str | None = None
+    began: float = field(default_factory=time.time)
     events: list[Plain] = field(default_factory=list)
     reading: Reading | None = None
     failure: GraphReaderError | None = None
@@ -102,7 +106,14 @@ class LiveRuns:
             )
         if self._tokens:
             self._tokens.check_day(token)
-        live = LiveRun(id, request.corpus, request.question, token.name)
+        live = LiveRun(
+            id,
+            request.corpus,
+            request.question,
+            token.name,
+            RunProgress(request.corpus, request.question),
+            request.follow,
+        )
         self._runs[id] = live
         request = request if request.resume else replace(request, run=id)
         events = with_waiting(execute(self._resources, request))
@@ -127,6 +138,7 @@ class LiveRuns:
         try:
             async with aclosing(events):
                 async for event in events:
+                    live.progress.add(event)
                     if isinstance(event, QuestionAnswered):
                         live.reading = event.reading
                         live.add({"event": "QuestionAnswered", "reading": event.reading.as_dict()})

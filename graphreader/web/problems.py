@@ -1,11 +1,11 @@
 """Failures as problem details (RFC 9457), in the sentences of the command line."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
@@ -24,7 +24,7 @@ from graphreader.errors import (
     UsageError,
 )
 from graphreader.settings import redact
-from graphreader.web.access import AccessError, LimitError
+from graphreader.web.access import AccessError, LimitError, NotAllowedError
 
 logger = logging.getLogger("graphreader.web")
 MEDIA_TYPE = "application/problem+json"
@@ -61,29 +61,39 @@ def detail_of(error: GraphReaderError) -> str:
     return NO_CORPUS if isinstance(error, UnknownCorpusError) else str(error)
 
 
-def add_handlers(app: FastAPI) -> None:
-    """Answer every failure of the application with problem details."""
+Refusal = Callable[[Request, int, str], Response | None]
+
+
+def add_handlers(app: FastAPI, as_page: Refusal) -> None:
+    """Answer every failure of the application with problem details, or `as_page`."""
+
+    def answer(request: Request, status: int, detail: str, **members: Any) -> Response:
+        detail = redact(detail)
+        return as_page(request, status, detail) or problem(status, detail, **members)
 
     @app.exception_handler(GraphReaderError)
-    async def foreseen(_: Request, error: GraphReaderError) -> JSONResponse:
-        return problem(status_of(error), detail_of(error))
+    async def foreseen(request: Request, error: GraphReaderError) -> Response:
+        return answer(request, status_of(error), detail_of(error))
+
+    @app.exception_handler(NotAllowedError)
+    async def not_allowed(request: Request, error: NotAllowedError) -> Response:
+        return answer(request, HTTPStatus.FORBIDDEN, str(error))
 
     @app.exception_handler(HTTPException)
-    async def refused(_: Request, error: HTTPException) -> JSONResponse:
-        return problem(error.status_code, str(error.detail), error.headers)
+    async def refused(request: Request, error: HTTPException) -> Response:
+        return answer(request, error.status_code, str(error.detail), headers=error.headers)
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
         errors = [
             {"at": "/".join(map(str, one["loc"])), "message": one["msg"]} for one in error.errors()
         ]
         detail = "; ".join(f"{one['at']}: {one['message']}" for one in errors[:5]) + "."
-        return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, errors=errors)
+        return answer(request, HTTPStatus.UNPROCESSABLE_ENTITY, detail, errors=errors)
 
     @app.exception_handler(Exception)
-    async def unexpected(_: Request, error: Exception) -> JSONResponse:
+    async def unexpected(request: Request, error: Exception) -> Response:
         logger.error("A request failed", exc_info=error)
-        return problem(
-            HTTPStatus.INTERNAL_SERVER_ERROR,
-            f"An unexpected error occurred ({type(error).__name__}): the server's log has more.",
-        )
+        name = type(error).__name__
+        detail = f"An unexpected error occurred ({name}): the server's log has more."
+        return answer(request, HTTPStatus.INTERNAL_SERVER_ERROR, detail)

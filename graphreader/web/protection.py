@@ -14,8 +14,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from graphreader.html_report.page import CYTOSCAPE_STYLE, digest
 from graphreader.web.access import LOCAL, Token, TokenStore
 from graphreader.web.problems import problem
 
@@ -26,7 +28,8 @@ OPEN = frozenset({"/healthz", "/readyz", "/login"})
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        f"default-src 'none'; script-src 'self'; style-src 'self' {digest(CYTOSCAPE_STYLE)}; "
+        "img-src 'self' data:; "
         "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
@@ -81,6 +84,9 @@ class Protection:
                 if token is None:
                     if secret:
                         self._failures.setdefault(address, deque()).append(time.monotonic())
+                    if headers.get("sec-fetch-mode") == "navigate":
+                        to_login = RedirectResponse(f"{scope.get('root_path', '')}/login", 303)
+                        return await to_login(scope, receive, _with_headers(send))
                     return await problem(
                         HTTPStatus.UNAUTHORIZED,
                         "A token is needed, as `Authorization: Bearer ...`. "
@@ -111,7 +117,7 @@ class Protection:
         return None
 
     def _is_open(self, path: str) -> bool:
-        return path in OPEN or path == "/" or path.startswith(self._static)
+        return path in OPEN or path.startswith(self._static)
 
     def _must_wait(self, address: str) -> int:
         """Seconds for which an address with many refused tokens has to wait, 0 if it has not."""

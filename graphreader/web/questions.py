@@ -145,7 +145,11 @@ async def stop(run: str, server: Server, visitor: Visitor) -> None:
 async def resume(run: str, server: Server, visitor: Visitor) -> dict[str, str]:
     """Go on with a run that was stopped or has failed; watch it under its id."""
     corpus = await corpus_of_run(server, visitor, run)
-    live = server.runs.begin(visitor, RunRequest(corpus, run=run, resume=True, stream_answer=True))
+    kept = (await server.reader.arun(run)).summary
+    request = RunRequest(
+        corpus, kept.question, run=run, resume=True, follow=kept.follow, stream_answer=True
+    )
+    live = server.runs.begin(visitor, request)
     return {"run": live.run}
 
 

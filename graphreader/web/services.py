@@ -7,14 +7,10 @@ from fastapi import Depends, Path, Query, Request
 
 from graphreader.errors import UnknownCorpusError, UnknownRunError
 from graphreader.graph_reader import GraphReader
-from graphreader.web.access import Token, TokenStore
+from graphreader.web.access import NotAllowedError, Token, TokenStore
 from graphreader.web.jobs import Jobs
 from graphreader.web.live_runs import LiveRuns
 from graphreader.web.problems import NO_CORPUS
-
-
-class NotAllowedError(Exception):
-    """The token's role does not allow this."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -441,8 +441,8 @@ def test_arrows() -> None:
     assert [node.name for node in drawing.of("document")] == ["life"]
 
 
-# The turns of mode `adaptive` begin at the question: from there arrows lead to what was searched and
-# read, and its steps are named by the turn that chose them, with the places that they led to.
+# The turns of mode `adaptive` begin at the question: arrows lead from there to what was read.
+# A step is named by its turn, with the place that it led to.
 def test_turns() -> None:
     calls = (
         FunctionCall("search", "Who?", "", "question", ""),

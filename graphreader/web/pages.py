@@ -1,0 +1,515 @@
+"""The pages of `graphreader serve`: HTML by templates, and what changes on them as it happens.
+
+A page that is live has a part that is sent anew, as a whole, whenever its content has changed.
+"""
+
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from http import HTTPStatus
+from importlib.resources import files
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from jinja2 import Environment, PackageLoader
+from sse_starlette import EventSourceResponse, ServerSentEvent
+
+from graphreader.documents import check_corpus_name
+from graphreader.errors import UnknownCorpusError
+from graphreader.html_report.graph_view import MOST_NODES, visited_ids
+from graphreader.html_report.page import environment, sections
+from graphreader.ingestion.loading.formats import SUFFIXES
+from graphreader.store.catalog import run_subgraph
+from graphreader.store.explorer import GraphExplorer
+from graphreader.web.access import NotAllowedError, Token
+from graphreader.web.jobs import Job
+from graphreader.web.live_runs import LiveRun
+from graphreader.web.protection import COOKIE
+from graphreader.web.run_progress import RunProgress
+from graphreader.web.services import (
+    Page,
+    Paged,
+    Readable,
+    Server,
+    Services,
+    Visitor,
+    corpus_of_run,
+)
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+CHANGE_SECONDS = 0.4  # between two states of a live part
+_SHOWN_JOBS = 5
+_MOST_NEIGHBORS = 2_000
+
+_STATIC = {
+    "page.css": "graphreader.html_report",
+    "page.js": "graphreader.html_report",
+    "drawing.js": "graphreader.html_report",
+    "cytoscape/cytoscape.min.js": "graphreader.html_report",
+    "app.css": "graphreader.web.static",
+    "app.js": "graphreader.web.static",
+    "idiomorph/idiomorph.min.js": "graphreader.web.static",
+}
+_TYPES = {"css": "text/css", "js": "text/javascript"}
+_FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
+
+
+@cache
+def _static(name: str) -> tuple[bytes, str]:
+    """A file of the pages, and the beginning of its hash."""
+    content = (files(_STATIC[name]) / name).read_bytes()
+    return content, hashlib.sha256(content).hexdigest()[:16]
+
+
+@router.get("/static/{name:path}")
+async def static(name: str) -> Response:
+    """A style, script or library; its address changes with its content."""
+    if name not in _STATIC:
+        return Response(status_code=HTTPStatus.NOT_FOUND)
+    media_type = _TYPES[name.rpartition(".")[2]]
+    return Response(_static(name)[0], media_type=f"{media_type}; charset=utf-8", headers=_FOREVER)
+
+
+@cache
+def _environment() -> Environment:
+    own = environment(PackageLoader("graphreader.web"))
+    own.filters["time"] = lambda seconds: datetime.fromtimestamp(seconds, UTC).isoformat()
+    own.filters["size"] = lambda number: f"{number:,}"
+    return own
+
+
+def render(request: Request, template: str, **values: Any) -> str:
+    """A page, or a part of one; `at` makes the address of a path behind a proxy."""
+    root = request.scope.get("root_path", "")
+
+    def at(path: str) -> str:
+        return f"{root}{path}"
+
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            root=root,
+            at=at,
+            static=lambda name: at(f"/static/{name}?{_static(name)[1]}"),
+            visitor=getattr(request.state, "token", None),
+            with_tokens=request.app.state.services.tokens is not None,
+            **values,
+        )
+    )
+
+
+def page(request: Request, template: str, status: int = HTTPStatus.OK, **values: Any) -> Response:
+    """A whole page as a response."""
+    return HTMLResponse(render(request, template, **values), status)
+
+
+def refusal(request: Request, status: int, detail: str) -> Response | None:
+    """A refusal as a page, where a person asked for one."""
+    path = request.url.path.removeprefix(request.scope.get("root_path", ""))
+    wants_page = "text/html" in request.headers.get("accept", "")
+    if not wants_page or path.startswith(("/api/", "/v1/", "/mcp")):
+        return None
+    heading = "Not found" if status == HTTPStatus.NOT_FOUND else HTTPStatus(status).phrase
+    return page(request, "error.html", status, heading=heading, detail=detail)
+
+
+@router.get("/")
+async def home(request: Request, server: Server, visitor: Visitor) -> Response:
+    """The corpora."""
+    corpora = [one for one in await server.reader.acorpora() if visitor.sees(one.corpus)]
+    return page(request, "home.html", corpora=corpora, may_create=visitor.role == "admin")
+
+
+@router.get("/login")
+async def login_page(request: Request) -> Response:
+    """The form for a token."""
+    return page(request, "login.html", wrong=False)
+
+
+@router.post("/login")
+async def login(request: Request, server: Server, token: Annotated[str, Form()] = "") -> Response:
+    """Keep a token in a cookie that no script and no other site can use."""
+    found = server.tokens.find(token.strip()) if server.tokens else None
+    if found is None:
+        return page(request, "login.html", HTTPStatus.UNAUTHORIZED, wrong=True)
+    root = request.scope.get("root_path", "")
+    response = RedirectResponse(f"{root}/", HTTPStatus.SEE_OTHER)
+    seconds = int(found.expires - time.time()) if found.expires else 30 * 86_400
+    response.set_cookie(
+        COOKIE,
+        token.strip(),
+        max_age=seconds,
+        path=f"{root}/",
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return response
+
+
+@router.post("/logout")
+async def logout(request: Request) -> Response:
+    """Forget the token."""
+    root = request.scope.get("root_path", "")
+    response = RedirectResponse(f"{root}/login", HTTPStatus.SEE_OTHER)
+    response.delete_cookie(COOKIE, path=f"{root}/", httponly=True, samesite="strict")
+    return response
+
+
+@router.post("/corpora")
+async def create(
+    request: Request, visitor: Visitor, corpus: Annotated[str, Form()] = ""
+) -> Response:
+    """Go to the documents of a new corpus, which its first text creates."""
+    check_corpus_name(corpus.strip())
+    if not visitor.sees(corpus.strip()):
+        raise NotAllowedError("This token does not open a corpus of that name.")
+    root = request.scope.get("root_path", "")
+    return RedirectResponse(f"{root}/corpora/{corpus.strip()}/documents", HTTPStatus.SEE_OTHER)
+
+
+@router.get("/corpora/{corpus}")
+async def ask_page(
+    corpus: Readable, request: Request, server: Server, visitor: Visitor
+) -> Response:
+    """The question box, and the latest questions."""
+    reader = server.reader.at(corpus)
+    try:
+        stats = await reader.astats()
+    except UnknownCorpusError:
+        root = request.scope.get("root_path", "")
+        return RedirectResponse(f"{root}/corpora/{corpus}/documents", HTTPStatus.SEE_OTHER)
+    runs = await _runs(server, corpus)
+    mode = server.reader.context.resources.settings.mode
+    values: dict[str, Any] = {"stats": stats, "runs": runs[:10], "total": len(runs), "mode": mode}
+    return page(request, "ask.html", corpus=corpus, here="ask", **values)
+
+
+async def _runs(server: Services, corpus: str) -> list[Any]:
+    """The kept runs; what this process has under way is told as such."""
+    kept = await server.reader.aruns(corpus)
+    return [
+        replace(one, status="running")
+        if (live := server.runs.find(one.run)) and live.ended is None
+        else one
+        for one in kept
+    ]
+
+
+@router.get("/corpora/{corpus}/runs")
+async def runs_page(
+    corpus: Readable, request: Request, server: Server, visitor: Visitor, part: Paged
+) -> Response:
+    """All kept runs."""
+    runs = await _runs(server, corpus)
+    values = _part(part, runs, "runs")
+    return page(request, "runs.html", corpus=corpus, here="runs", **values)
+
+
+def _part(part: Page, items: list[Any], name: str) -> dict[str, Any]:
+    return {**part.of(name, items), "skip": part.skip, "limit": part.limit}
+
+
+@router.get("/corpora/{corpus}/documents")
+async def documents_page(
+    corpus: Readable,
+    request: Request,
+    server: Server,
+    visitor: Visitor,
+    part: Paged,
+    title: Annotated[str, Query(max_length=300)] = "",
+) -> Response:
+    """The documents, and what is being read in."""
+    try:
+        found = await server.reader.at(corpus).adocuments()
+    except UnknownCorpusError:
+        found = []
+    words = title.casefold().split()
+    chosen = [one for one in found if all(word in one.title.casefold() for word in words)]
+    return page(
+        request,
+        "documents.html",
+        corpus=corpus,
+        here="documents",
+        title=title,
+        all=len(found),
+        suffixes=SUFFIXES,
+        jobs=_jobs(server, corpus),
+        **_part(part, chosen, "documents"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _ShownJob:
+    """A job, and how far each of its files is."""
+
+    job: Job
+    documents: list[dict[str, Any]]
+    progress: dict[str, Any]
+
+    @property
+    def is_over(self) -> bool:
+        return self.job.state not in ("queued", "running")
+
+
+def _jobs(server: Services, corpus: str) -> list[_ShownJob]:
+    own = [one for one in server.jobs.store.all() if one.corpus == corpus][:_SHOWN_JOBS]
+    return [_shown(server, one) for one in own]
+
+
+def _shown(server: Services, job: Job) -> _ShownJob:
+    progress = dict(server.jobs.progress_of(job.job))
+    documents = (job.report or progress).get("documents", [])
+    return _ShownJob(job, list(documents), progress)
+
+
+@router.get("/corpora/{corpus}/jobs/live")
+async def live_jobs(
+    corpus: Readable, request: Request, server: Server, visitor: Visitor
+) -> Response:
+    """The jobs of a corpus, whenever they have changed, until all are over."""
+
+    async def events() -> AsyncIterator[ServerSentEvent]:
+        latest = ""
+        while True:
+            shown = _jobs(server, corpus)
+            part = render(request, "jobs.html", corpus=corpus, jobs=shown)
+            if part != latest:
+                latest = part
+                yield ServerSentEvent(part, event="part")
+            if all(one.is_over for one in shown):
+                yield ServerSentEvent("", event="over")
+                return
+            await asyncio.sleep(CHANGE_SECONDS)
+
+    return EventSourceResponse(events(), ping=15)
+
+
+@router.get("/corpora/{corpus}/documents/{document}")
+async def document_page(
+    corpus: Readable,
+    document: str,
+    request: Request,
+    server: Server,
+    visitor: Visitor,
+    chunk: Annotated[int, Query(ge=0, le=2**31)] = 0,
+    start: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    end: Annotated[int, Query(ge=0, le=2**53)] = 0,
+) -> Response:
+    """A document, one chunk after the other; the characters from `start` to `end` are marked."""
+    reader = server.reader.at(corpus)
+    outline = await reader.aoutline(document)
+    passage = await reader.achunk(document, chunk)
+    cuts = [min(max(one - passage.start, 0), len(passage.text)) for one in (start, max(start, end))]
+    pieces = (passage.text[: cuts[0]], passage.text[slice(*cuts)], passage.text[cuts[1] :])
+    values: dict[str, Any] = {
+        "passage": passage,
+        "outline": outline,
+        "pieces": pieces,
+        "chunk": chunk,
+    }
+    return page(request, "document.html", corpus=corpus, here="documents", **values)
+
+
+@router.get("/corpora/{corpus}/search")
+async def search_page(
+    corpus: Readable,
+    request: Request,
+    server: Server,
+    visitor: Visitor,
+    text: Annotated[str, Query(max_length=2_000)] = "",
+) -> Response:
+    """Key elements and passages with their facts."""
+    elements: list[Any] = []
+    hits: list[Any] = []
+    if text.strip():
+        reader = server.reader.at(corpus)
+        explorer = await server.reader.context.resources.explorer(corpus)
+        elements, (hits,) = await asyncio.gather(
+            reader.asearch(text, limit=30), explorer.search([text], 10)
+        )
+    values: dict[str, Any] = {"text": text, "elements": elements, "hits": hits}
+    return page(request, "search.html", corpus=corpus, here="search", **values)
+
+
+@router.get("/corpora/{corpus}/elements/{element}")
+async def element_page(
+    corpus: Readable,
+    element: str,
+    request: Request,
+    server: Server,
+    visitor: Visitor,
+    neighbors: Annotated[int, Query(ge=1, le=_MOST_NEIGHBORS)] = 30,
+) -> Response:
+    """A key element with its facts and its neighborhood."""
+    reader = server.reader.at(corpus)
+    facts = await reader.afacts(element)
+    near = await reader.aneighbors(facts.element.id, limit=min(neighbors, 1_000))
+    connection = await server.reader.context.resources.connection()
+    ids = [facts.element.id, *(one.id for one in near)]
+    subgraph = await run_subgraph(connection, corpus, ids)
+    root = request.scope.get("root_path", "")
+    nodes = [
+        {
+            "data": {
+                "id": one.id,
+                "name": one.name,
+                "label": one.name,
+                "href": f"{root}/corpora/{corpus}/elements/{one.id}",
+            },
+            "classes": "element begins" if one.id == facts.element.id else "element",
+        }
+        for one in subgraph.elements
+    ]
+    edges = [
+        {
+            "data": {
+                "id": f"{edge.one} {edge.other}",
+                "source": edge.one,
+                "target": edge.other,
+                "facts": edge.facts,
+                "fact": edge.fact,
+            },
+            "classes": "tie",
+        }
+        for edge in subgraph.edges
+    ]
+    values: dict[str, Any] = {
+        "found": facts,
+        "near": near,
+        "elements": [*nodes, *edges],
+        "asked": neighbors,
+    }
+    return page(request, "element.html", corpus=corpus, here="search", **values)
+
+
+@dataclass(frozen=True, slots=True)
+class _RunView:
+    """A run as its page shows it; `status` as in `runs list`."""
+
+    run: str
+    corpus: str
+    question: str
+    status: str
+    progress: RunProgress
+    error: str | None = None
+    follow: str | None = None
+    began: float = 0.0
+
+
+async def _view(server: Services, visitor: Token, run: str) -> _RunView:
+    corpus = await corpus_of_run(server, visitor, run)
+    if live := server.runs.find(run):
+        error = str(live.failure) if live.failure else None
+        return _RunView(
+            run,
+            corpus,
+            live.question,
+            _status(live),
+            live.progress,
+            error,
+            live.follow,
+            live.began,
+        )
+    kept = await server.reader.arun(run)
+    summary = kept.summary
+    progress = RunProgress(corpus, summary.question, reading=kept.reading)
+    for event in kept.events:
+        progress.add(event)
+    return _RunView(
+        run,
+        corpus,
+        summary.question,
+        summary.status,
+        progress,
+        summary.error,
+        summary.follow,
+        summary.began,
+    )
+
+
+def _status(live: LiveRun) -> str:
+    if live.ended is None:
+        return "running"
+    return "finished" if live.reading else "failed" if live.failure else "interrupted"
+
+
+async def _run_part(request: Request, server: Services, view: _RunView) -> str:
+    """The sections of a run, as far as it has come."""
+    reading = view.progress.so_far()
+    connection = await server.reader.context.resources.connection()
+    explorer = GraphExplorer(connection, view.corpus)
+    places = [(one.document_id, one.chunk) for one in reading.citations]
+    passages = await explorer.passages(places)
+    ids = visited_ids(reading, passages)[:MOST_NODES]
+    subgraph = await run_subgraph(connection, view.corpus, ids)
+    is_over = view.progress.reading is not None
+    values = sections(
+        reading, passages, subgraph, () if is_over else view.progress.under_way, is_over=is_over
+    )
+    return render(request, "run_part.html", view=view, corpus=view.corpus, **values)
+
+
+@router.get("/runs/{run}")
+async def run_page(run: str, request: Request, server: Server, visitor: Visitor) -> Response:
+    """A run: live while it is under way, then with its answer."""
+    view = await _view(server, visitor, run)
+    part = await _run_part(request, server, view)
+    earlier = [one async for one in _earlier(server, visitor, view)]
+    values: dict[str, Any] = {
+        "view": view,
+        "part": part,
+        "earlier": earlier[::-1],
+        "question": view.question,
+    }
+    return page(request, "run_page.html", corpus=view.corpus, here="runs", **values)
+
+
+async def _earlier(server: Services, visitor: Token, view: _RunView) -> AsyncIterator[_RunView]:
+    """The runs that this one follows up, the latest first."""
+    seen, follow = {view.run}, view.follow
+    while follow and follow not in seen and len(seen) < 20:
+        seen.add(follow)
+        try:
+            before = await _view(server, visitor, follow)
+        except Exception:  # deleted meanwhile
+            return
+        yield before
+        follow = before.follow
+
+
+@router.get("/runs/{run}/live")
+async def live_run(run: str, request: Request, server: Server, visitor: Visitor) -> Response:
+    """The sections of a run, whenever they have changed, until it is over."""
+    await corpus_of_run(server, visitor, run)
+
+    async def events() -> AsyncIterator[ServerSentEvent]:
+        version = -1
+        while live := server.runs.find(run):
+            changed, is_over = live.changed, live.ended is not None
+            if live.progress.version != version or is_over:
+                version = live.progress.version
+                view = await _view(server, visitor, run)
+                yield ServerSentEvent(await _run_part(request, server, view), event="part")
+            if is_over:
+                break
+            await asyncio.sleep(CHANGE_SECONDS)
+            if live.progress.version == version and live.ended is None:
+                await changed.wait()
+        yield ServerSentEvent("", event="over")
+
+    return EventSourceResponse(events(), ping=15)
+
+
+@router.get("/docs")
+async def docs_page(request: Request) -> Response:
+    """The HTTP interface, operation by operation."""
+    description = request.app.openapi()
+    return page(request, "api.html", api=json.loads(json.dumps(description)))
