@@ -10,7 +10,8 @@ first request and the last reply (`time.time`), the most requests in progress, a
 of the server.
 
 Paths are led to their limit of calls, or with `--short-paths` to their end after three or four, as
-many as in table 7 of the paper.
+many as in table 7 of the paper. Mode `adaptive` reads a chunk in its first turn and answers in the
+second.
 """
 
 import argparse
@@ -31,13 +32,15 @@ from benchmarks.texts import extraction
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _DECISION = re.compile(
     rb'"name": *"(Extraction|RationalPlan|InitialNodes|FactsDecision|ChunkDecision'
-    rb'|NeighborDecision|Condensed|Answer)"'
+    rb'|NeighborDecision|Condensed|Answer|Turn)"'
 )
 _UNREAD = re.compile(r"^\[(\d+)\] (?!.*\(already read\)$)", re.MULTILINE)
 _CHUNK = re.compile(r"<chunk>\s*(.*?[.?!])\s", re.DOTALL)
 _STREAM = re.compile(rb'"stream": *true')
 _SET_OUT = "Previous actions:\n(none)"
 _LAST_CHUNK = "Waiting to be read: nothing."
+_FIRST_TURN = "Turns left after this one: 7."
+_PASSAGE = re.compile(r"^\[(\d+\.\d+)\] .*\n(?:- )?(.*?[.?!])\s", re.MULTILINE)
 _EXTRACTIONS = 512
 _PIECE = 40  # characters of an event
 _USAGE = {"prompt_tokens": 2500, "completion_tokens": 1000, "total_tokens": 3500}
@@ -88,6 +91,8 @@ class Replies:
         if name in self._fixed:
             return (self._streamed if _STREAM.search(body) else self._fixed)[name]
         user = str(json.loads(body)["messages"][1]["content"])
+        if name == b"Turn":
+            return (streamed if _STREAM.search(body) else response)(_on_turn(user))
         on = _on_facts if name == b"FactsDecision" else _on_chunk
         return response(on(user, self._short_paths))
 
@@ -117,7 +122,8 @@ def streamed(reply: Any) -> bytes:
     text = json.dumps(reply)
     pieces = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
     deltas: list[dict[str, Any]] = [
-        {"delta": {"content": piece}, "finish_reason": None} for piece in pieces
+        {"delta": {"role": "assistant", "content": piece}, "finish_reason": None}
+        for piece in pieces
     ]
     deltas.append({"delta": {}, "finish_reason": "stop"})
     events = [{**head, "choices": [{"index": 0, **delta}]} for delta in deltas]
@@ -151,6 +157,14 @@ def _on_chunk(user: str, short_path: bool) -> dict[str, Any]:
     ends = short_path and _LAST_CHUNK in user
     choice = {"rationale": "As it is.", "function": "termination" if ends else "search_more"}
     return {"notebook": _NOTEBOOK, "quotes": [sentence[1]] if sentence else [], **choice}
+
+
+def _on_turn(user: str) -> dict[str, Any]:
+    number, sentence = _PASSAGE.findall(user)[0]
+    if _FIRST_TURN in user:
+        return {"findings": [], "actions": [{"function": "read_chunk", "argument": number}]}
+    finding = {"finding": sentence, "passage": number, "quote": sentence}
+    return {"findings": [finding], "actions": [], "answer": "To a town.", "explanation": _NOTEBOOK}
 
 
 def _vector(dice: random.Random, size: int) -> str:

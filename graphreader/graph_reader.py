@@ -42,6 +42,7 @@ from graphreader.ingestion.transfer import Export, TransferReport, export_corpus
 from graphreader.integrations.langchain import TOOL_DESCRIPTION, TOOL_NAME, as_tool
 from graphreader.integrations.langgraph import ExecutionContext, agent_graph
 from graphreader.llm.protocols import Decider, Embedder
+from graphreader.llm.rate_limit import in_background
 from graphreader.outline import OutlineEntry
 from graphreader.reading import Reading
 from graphreader.resources import Resources
@@ -368,7 +369,7 @@ class GraphReader:
         From now on the corpus has the embeddings of the settings. Returns how many vectors are new.
         """
         embedder, connection = self._resources.new_embedder(), await self._resources.connection()
-        with with_waits(progress):
+        with in_background(), with_waits(progress):
             vectors = await reindex(connection, embedder, self._corpus, progress)
             # The new vectors may merge other key elements.
             await (await self._resources.normalizer(self._corpus)).run(progress=progress)
@@ -510,7 +511,7 @@ class GraphReader:
         normalize: bool | None = None,
     ) -> IngestReport:
         """Read chunks by a pipeline, then merge key elements, or only name them."""
-        with with_waits(progress):
+        with in_background(), with_waits(progress):
             pipeline, notes = await self._resources.pipeline(self._corpus, progress)
             report, normalization = await read(pipeline), None
             normalizer = await self._resources.normalizer(self._corpus)

@@ -19,8 +19,9 @@ from graphreader.agent.checkpoints import (
     Agent,
     CheckpointThread,
     Saver,
-    compile_agent,
+    agent_of,
     failure_of,
+    functions_of,
     usage_of,
 )
 from graphreader.agent.dependencies import AgentDependencies
@@ -102,6 +103,7 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
             stream = run.agent.astream(
                 None if snapshot else {"question": run.question, "earlier": run.earlier},
                 run.thread.config,
+                context=functions_of(run.mode, run.deps, run.thread.saver, resources.nodes),
                 stream_mode=["custom", "values"],
                 subgraphs=True,
                 durability="sync" if run.thread.saver else None,
@@ -252,8 +254,8 @@ class _Run:
 
     @property
     def agent(self) -> Agent:
-        """The compiled graph of this run."""
-        return compile_agent(self.mode, self.deps, self.thread.saver, self.resources.nodes)
+        """The graph of this run."""
+        return agent_of(self.mode, self.thread.saver)
 
     @classmethod
     async def open(
@@ -419,7 +421,7 @@ async def show_run(resources: Resources, run: str) -> KeptRun:
     events: Iterable[Event] = ()
     steps: Mapping[int, str] = {}
     if saver:
-        agent = compile_agent(_mode_of(record.options), None, saver)
+        agent = agent_of(_mode_of(record.options), saver)
         thread = CheckpointThread(record.summary.run, saver)
         steps = await thread.fork_points(agent)
         snapshot = await thread.snapshot(agent)

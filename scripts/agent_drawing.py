@@ -2,23 +2,15 @@
 
 import re
 from pathlib import Path
-from typing import cast
 
-from graphreader.agent.checkpoints import compile_agent
-from graphreader.agent.dependencies import AgentDependencies, Limits, QueryVectors
-from graphreader.offline.decider import OfflineDecider
-from graphreader.offline.embedder import OfflineEmbedder
-from graphreader.store.explorer import GraphExplorer
+from graphreader.agent.checkpoints import agent_of
 
 _BLOCK = re.compile(r"(?<=<!-- agent: make pictures -->\n```mermaid\n).*?(?=```)", re.DOTALL)
 
 
 def drawn() -> str:
     """The agent with its path subgraph, in Mermaid."""
-    nowhere = cast(GraphExplorer, None)  # drawing looks at nothing
-    parts = AgentDependencies(nowhere, OfflineDecider(), QueryVectors(OfflineEmbedder()), Limits())
-    agent = compile_agent("paper", parts, None)
-    return agent.get_graph(xray=True).draw_mermaid().replace("\t", "  ")
+    return agent_of("paper", None).get_graph(xray=True).draw_mermaid().replace("\t", "  ")
 
 
 def drawings_in(document: Path) -> list[str]:

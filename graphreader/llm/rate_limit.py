@@ -3,18 +3,24 @@
 The limits belong to an account, so all services share them. In any 60 seconds no more starts than
 allowed, spread over it: after a sixth within 10 seconds the next waits. (A token bucket would admit
 twice the limit, and correct no estimate.)
+
+Requests of work in the background, such as reading texts in, let all others go first, and leave
+them a quarter of the places while questions are asked.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from graphreader.waiting import SLOW_SECONDS, Waiting, announce
 
 DEFAULT_CONCURRENCY = 8  # requests at once, by default
+
+_background: ContextVar[bool] = ContextVar("background", default=False)
 
 _MINUTE = 60.0
 _PARTS = 6  # of a minute; smaller parts would slow short runs down
@@ -38,37 +44,50 @@ class RequestStart:
 
 
 class RateLimiter:
-    """Admits requests in order of arrival, in one event loop; see `rate_limiter`."""
+    """Admits requests in order of arrival, in one event loop; see `rate_limiter`.
+
+    There are two lines: one of the requests in the `background`, and one of all others.
+    """
 
     def __init__(self, limits: RateLimits) -> None:
         self._limits = limits
         self._starts: deque[RequestStart] = deque()  # of the last minute
-        self._running = 0
+        self._running = {False: 0, True: 0}  # by whether they are in the background
+        self._waiting = 0  # of those that are not
+        self._latest = -_MINUTE  # when one of those has last started
         self._held_until = 0.0
-        self._first_in_line = asyncio.Lock()  # the others wait for it in order of arrival
+        # The others of each line wait for its first one in order of arrival.
+        self._first_in_line = {False: asyncio.Lock(), True: asyncio.Lock()}
         self._change = asyncio.Event()
 
     @asynccontextmanager
     async def slot(self, tokens: int = 0) -> AsyncIterator[RequestStart]:
         """Wait until a request of so many tokens may start; it ends with the block."""
-        announced = ""
-        async with self._first_in_line:
-            while (wait := self._wait(tokens))[0] > 0:
-                delay, reason = wait
-                self._change.clear()
-                if delay > SLOW_SECONDS and reason not in ("", announced):
-                    announce(Waiting("rate limit", f"Requests wait: {reason}", delay))
-                    announced = reason
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(delay):
-                        await self._change.wait()
-            start = RequestStart(asyncio.get_running_loop().time(), tokens)
-            self._starts.append(start)
-            self._running += 1
+        announced, behind = "", _background.get()
+        self._waiting += not behind
+        try:
+            async with self._first_in_line[behind]:
+                while (wait := self._wait(tokens, behind))[0] > 0:
+                    delay, reason = wait
+                    self._change.clear()
+                    if delay > SLOW_SECONDS and reason not in ("", announced):
+                        announce(Waiting("rate limit", f"Requests wait: {reason}", delay))
+                        announced = reason
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(delay):
+                            await self._change.wait()
+                start = RequestStart(asyncio.get_running_loop().time(), tokens)
+                self._starts.append(start)
+                self._running[behind] += 1
+        finally:
+            if not behind:
+                self._waiting -= 1
+                self._latest = asyncio.get_running_loop().time()
+            self._change.set()
         try:
             yield start
         finally:
-            self._running -= 1
+            self._running[behind] -= 1
             self._change.set()
 
     def settle(self, start: RequestStart, tokens: int) -> None:
@@ -80,15 +99,20 @@ class RateLimiter:
         """Start no request for so many seconds, as a service demands."""
         self._held_until = max(self._held_until, asyncio.get_running_loop().time() + seconds)
 
-    def _wait(self, tokens: int) -> tuple[float, str]:
-        """Seconds until the next request may start, if nothing else ends or is settled before.
+    def _wait(self, tokens: int, behind: bool) -> tuple[float, str]:
+        """Seconds until the next of a line may start, if nothing else ends or is settled before.
 
         And the limit that it waits for, unless that is the number at once.
         """
         limits, now = self._limits, asyncio.get_running_loop().time()
         while self._starts and self._starts[0].at + _MINUTE <= now:
             self._starts.popleft()
-        if self._running >= limits.concurrency:
+        kept = limits.concurrency // 4 if behind and self._latest + _MINUTE > now else 0
+        if (
+            sum(self._running.values()) >= limits.concurrency
+            or (behind and self._waiting)
+            or (behind and self._running[True] >= limits.concurrency - kept)
+        ):
             return _MINUTE, ""
         waits = [(self._held_until, "a service demands it")]
         if (most := limits.requests_per_minute) is not None:
@@ -124,6 +148,16 @@ def _time_below(most: int, seconds: float, starts: Sequence[tuple[float, int]]) 
 
 _limits = RateLimits()
 _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, RateLimiter] = WeakKeyDictionary()
+
+
+@contextmanager
+def in_background() -> Iterator[None]:
+    """Let the requests of the block, and of all work that it begins, stand behind others."""
+    token = _background.set(True)
+    try:
+        yield
+    finally:
+        _background.reset(token)
 
 
 def rate_limiter() -> RateLimiter:

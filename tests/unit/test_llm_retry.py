@@ -21,7 +21,12 @@ from graphreader.errors import (
     WindowError,
 )
 from graphreader.llm import retry
-from graphreader.llm.rate_limit import RateLimiter, RateLimits, configure_rate_limits
+from graphreader.llm.rate_limit import (
+    RateLimiter,
+    RateLimits,
+    configure_rate_limits,
+    in_background,
+)
 from graphreader.llm.retry import (
     FIRST_TRIES,
     MAX_OUTAGES,
@@ -342,6 +347,23 @@ async def test_concurrency() -> None:
     requests.make(*[0] * 5)
 
     assert await requests.finish() == [0, 0, 3, 3, 6]
+
+
+# Requests of work in the background let others go first, and leave them a quarter of the places.
+@virtual_time
+async def test_background() -> None:
+    requests = Requests(RateLimits(concurrency=4), seconds=3)
+    with in_background():
+        requests.make(*[0] * 12)
+    await asyncio.sleep(1)
+    requests.make(0)
+    await asyncio.sleep(6)
+    requests.make(0)
+    await asyncio.gather(*requests.tasks)
+
+    *behind, question, another = [at for _, at in sorted((n, at) for at, n in requests.starts)]
+    assert behind == [0, 0, 0, 0, 3, 3, 3, 6, 6, 6, 9, 9]
+    assert (question, another) == (3, 7)
 
 
 # In any minute no more requests start than allowed, spread over it, and hardly fewer.

@@ -31,8 +31,7 @@ AFTER_TURN: dict[Any, str] = {
 def adaptive_functions(deps: AgentDependencies) -> dict[str, NodeFunction]:
     """The node functions, by the nodes' names."""
     turns = Turns(deps)
-    # Without dependencies the graph is only asked for its checkpoints.
-    path_deps = deps and replace(deps, limits=replace(deps.limits, calls=PATH_CALLS))
+    path_deps = replace(deps, limits=replace(deps.limits, calls=PATH_CALLS))
     own = {name: getattr(turns, name) for name in TURN_NODES}
     return own | path_functions(Exploration(path_deps))
 
