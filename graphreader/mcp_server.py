@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from functools import wraps
 from importlib.metadata import version
@@ -15,7 +15,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field, RootModel
 
-from graphreader.agent.events import QuestionAnswered, step_text
+from graphreader.agent.events import Event, QuestionAnswered, step_text
 from graphreader.errors import GraphReaderError
 from graphreader.graph_reader import GraphReader
 from graphreader.outline import outline_text
@@ -105,11 +105,16 @@ class DocumentsResult(BaseModel):
     documents: list[DocumentSummary]
 
 
+Stream = Callable[[str, str | None, Context[Any]], AsyncGenerator[Event]]
+"""The events of a question that follows up a run, in a context."""
+
+
 class CorpusTools:
     """The tools. Their docstrings are the descriptions that models read."""
 
-    def __init__(self, reader: GraphReader) -> None:
+    def __init__(self, reader: GraphReader, stream: Stream | None = None) -> None:
         self._reader = reader
+        self._stream = stream or _stream_of(reader)
 
     async def ask(
         self,
@@ -127,7 +132,7 @@ class CorpusTools:
         run in `follow`.
         """
         steps = 0
-        async with aclosing(self._reader.astream(question, follow=follow)) as events:
+        async with aclosing(self._stream(question, follow, context)) as events:
             async for event in events:
                 if isinstance(event, QuestionAnswered):
                     names = AnswerResult.model_fields
@@ -202,7 +207,13 @@ class CorpusTools:
         return DocumentsResult(corpus=self._reader.corpus, total=len(documents), documents=page)
 
 
-def _reporting(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def _stream_of(reader: GraphReader) -> Stream:
+    return lambda question, follow, _: reader.astream(question, follow=follow)
+
+
+def _reporting(
+    tool: Callable[..., Awaitable[Any]], detail: Callable[[GraphReaderError], str]
+) -> Callable[..., Awaitable[Any]]:
     """The same tool, which reports to the client errors of GraphReader and what it waits for."""
     takes_context = "context" in tool.__annotations__
 
@@ -221,15 +232,22 @@ def _reporting(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[A
             with listening(report):
                 return await tool(*args, **options)
         except GraphReaderError as error:
-            raise ToolError(str(error)) from error
+            raise ToolError(detail(error)) from error
 
     # The server passes its context to the parameter with this annotation.
     reporting.__annotations__ = {**tool.__annotations__, "context": Context[Any]}
     return reporting
 
 
-def mcp_server(reader: GraphReader) -> MCPServer[Any]:
-    """A server over the reader's corpus; `run()` serves stdin and stdout until stdin ends."""
+def mcp_server(
+    reader: GraphReader,
+    stream: Stream | None = None,
+    detail: Callable[[GraphReaderError], str] = str,
+) -> MCPServer[Any]:
+    """A server over the reader's corpus; `run()` serves stdin and stdout until stdin ends.
+
+    Another `stream` may ask the questions, and `detail` words failures.
+    """
     server = MCPServer[Any](
         "graphreader",
         title=f"GraphReader: {reader.corpus}",
@@ -237,7 +255,7 @@ def mcp_server(reader: GraphReader) -> MCPServer[Any]:
         instructions=INSTRUCTIONS,
         log_level="WARNING",
     )
-    tools = CorpusTools(reader)
+    tools = CorpusTools(reader, stream)
     for tool in (
         tools.ask,
         tools.search_key_elements,
@@ -249,5 +267,5 @@ def mcp_server(reader: GraphReader) -> MCPServer[Any]:
     ):
         hints = ASKS_A_MODEL if tool == tools.ask else READS_ONLY
         description = inspect.getdoc(tool)
-        server.add_tool(_reporting(tool), description=description, annotations=hints)
+        server.add_tool(_reporting(tool, detail), description=description, annotations=hints)
     return server

@@ -49,7 +49,7 @@ from graphreader.agent.run_store import (
     unkept,
 )
 from graphreader.agent.state import AgentOutput
-from graphreader.errors import GraphReaderError, RunsError, UsageError
+from graphreader.errors import GraphReaderError, RunsError, UnknownCorpusError, UsageError
 from graphreader.llm.protocols import Budget, names
 from graphreader.reading import Reading, check_question
 from graphreader.resources import Resources
@@ -128,7 +128,8 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
         yield QuestionAnswered(await run.finish(reading, failure))
     except GraphReaderError as error:
         log_failure(run.id, error)
-        await run.end("failed", error=str(error))
+        gone = isinstance(error, UnknownCorpusError)  # which names all others
+        await run.end("failed", error="The corpus was deleted." if gone else str(error))
         raise
     except BaseException as error:
         if isinstance(error, Exception):

@@ -79,6 +79,7 @@ def serve(
     options = ServeOptions(with_tokens, [host, *allowed_host], root_path, corpus)
     config = uvicorn.Config(
         create_app(GraphReader(settings=settings, server_progress=start_progress()), options),
+        http="h11",  # strict, and the same with any other package installed
         log_level="warning",
         access_log=False,
         proxy_headers=proxy_headers,

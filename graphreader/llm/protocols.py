@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -16,6 +17,22 @@ ROOM_TO_THINK = 4096
 LONGEST_REPLY = 4096
 """Tokens of the longest reply that a task asks for: all facts of a chunk of 2,000 tokens (about 50,
 paper, table 8), and more."""
+
+
+class Allowance(Protocol):
+    """What several runs and ingests take from, such as those of one access token in a day."""
+
+    def take(self, tokens: int) -> None:
+        """Reserve one call and so many tokens. Raises BudgetError where nothing is left."""
+        ...
+
+    def settle(self, calls: int, tokens: int) -> None:
+        """Add the difference between the real cost of a request and what it had reserved."""
+        ...
+
+
+allowance: ContextVar[Allowance | None] = ContextVar("allowance", default=None)
+"""That of the calling code, and of all work that it begins; each budget takes from it as well."""
 
 
 @dataclass(slots=True)
@@ -35,6 +52,8 @@ class Budget:
     def take(self, tokens: int, phase: Phase) -> None:
         """Reserve one call and so many tokens. Raises BudgetError where they are not left."""
         self.check(tokens, phase)
+        if shared := allowance.get():
+            shared.take(tokens)
         self._calls += 1
         self._tokens += tokens
 
@@ -50,6 +69,8 @@ class Budget:
         """Replace a reservation of one call and `taken` tokens by the real cost."""
         self._calls += spent.calls - 1
         self._tokens += spent.tokens - taken
+        if shared := allowance.get():
+            shared.settle(spent.calls - 1, spent.tokens - taken)
 
     def count(self, spent: Usage) -> None:
         """Count the cost of an earlier part of the run."""

@@ -10,13 +10,13 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Collection
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from graphreader.documents import check_corpus_name
-from graphreader.errors import GraphReaderError, UsageError
+from graphreader.errors import BudgetError, GraphReaderError, UsageError
 from graphreader.files import open_sqlite, sqlite_problem
 
 Role = Literal["reader", "writer", "admin"]
@@ -56,7 +56,7 @@ class NotAllowedError(Exception):
     """The token's role does not allow this."""
 
 
-class LimitError(GraphReaderError):
+class LimitError(BudgetError):
     """A limit of the token is reached."""
 
 
@@ -147,6 +147,10 @@ class TokenStore:
         expired = token and token.expires is not None and token.expires <= time.time()
         return None if expired else token
 
+    def named(self, name: str) -> Token | None:
+        """The token of that name, unless it is revoked."""
+        return next((one for one in self.all() if one.name == name), None)
+
     def all(self) -> list[Token]:
         """All tokens that are not revoked, by name."""
         if not self.path.exists():
@@ -155,7 +159,7 @@ class TokenStore:
 
     def revoke(self, name: str) -> None:
         """Delete a token. Raises UsageError if there is none of that name."""
-        if name not in {one.name for one in self.all()}:
+        if not self.named(name):
             raise UsageError(f"There is no token {name!r}: `graphreader token list` shows them.")
         self._do("DELETE FROM tokens WHERE name = ?", (name,))
 
@@ -176,10 +180,13 @@ class TokenStore:
                     "(UTC), or with another token."
                 )
 
+    def allowance(self, token: Token | None) -> "DayAllowance | None":
+        """What a token may take today; None without a limit."""
+        limited = token and (token.calls is not None or token.tokens is not None)
+        return DayAllowance(self, token) if token and limited else None
+
     def spend(self, token: Token, calls: int, tokens: int) -> None:
-        """Count what a question took."""
-        if token is LOCAL or not calls:
-            return
+        """Count what a request took."""
         self._do(
             "INSERT INTO spent VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
             "calls = calls + excluded.calls, tokens = tokens + excluded.tokens",
@@ -198,6 +205,24 @@ class TokenStore:
         except (OSError, sqlite3.Error) as error:
             remedy = "delete it and make new tokens"
             raise AccessError(sqlite_problem(self.path, "used", error, remedy)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class DayAllowance:
+    """The calls and tokens of a day, which all runs and jobs of a token share."""
+
+    store: TokenStore
+    token: Token
+
+    def take(self, tokens: int) -> None:
+        """Reserve one call and so many tokens. Raises LimitError."""
+        self.store.check_day(self.token)
+        self.store.spend(self.token, 1, tokens)
+
+    def settle(self, calls: int, tokens: int) -> None:
+        """Replace what was reserved; a failure of the file fails no request."""
+        with suppress(AccessError):
+            self.store.spend(self.token, calls, tokens)
 
 
 def _hash(secret: str) -> bytes:

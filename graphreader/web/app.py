@@ -33,6 +33,12 @@ used, a request brings one: `Authorization: Bearer TOKEN`.
 """
 
 
+MOST_BODY = 4 << 20  # bytes of a request that reads no texts in
+
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
     """How the server is reached; with `tokens` each request needs one."""
@@ -58,7 +64,7 @@ def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
             stack.push_async_callback(reader.aclose)
             runs = LiveRuns(reader.context.resources, tokens)
             stack.push_async_callback(runs.aclose)
-            jobs = Jobs(reader, settings.home)
+            jobs = Jobs(reader, settings.home, tokens)
             jobs.start()
             stack.push_async_callback(jobs.aclose)
             stack.push_async_callback(mcp.aclose)
@@ -75,6 +81,8 @@ def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/openapi.json",
+        max_body_size=MOST_BODY,
+        redirect_slashes=False,  # it would send to whatever host the request names
         middleware=[
             Middleware(metrics.middleware),
             Middleware(
@@ -152,7 +160,8 @@ class Metrics:
                 await app(scope, receive, sending)
             finally:
                 route = getattr(scope.get("route"), "path", "other")
-                self._requests.labels(scope["method"], route, str(status[0])).inc()
+                method = scope["method"] if scope["method"] in _METHODS else "other"
+                self._requests.labels(method, route, str(status[0])).inc()
                 self._seconds.labels(route).observe(asyncio.get_running_loop().time() - began)
 
         return counting

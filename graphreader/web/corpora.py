@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import FileResponse, JSONResponse
 from pydantic import BaseModel, Field, ValidationError
+from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.background import BackgroundTask
@@ -22,10 +23,11 @@ from graphreader.documents import check_corpus_name, without_controls
 from graphreader.errors import UnknownDocumentError, UsageError
 from graphreader.ingestion.loading.formats import MAX_BYTES, SUFFIXES
 from graphreader.web.jobs import Job
-from graphreader.web.services import Paged, Readable, Server, Visitor, Writable
+from graphreader.web.services import Paged, Readable, Server, Visitor, Writable, must_write
 
 router = APIRouter(tags=["corpora"])
 MOST_UPLOADED = 1 << 30  # bytes of one request
+MOST_JSON = 16 << 20  # bytes of texts as JSON, which takes twenty times as much memory
 MOST_FILES = 5_000
 
 
@@ -85,7 +87,11 @@ async def delete_document(document: str, corpus: Writable, server: Server) -> No
     await server.reader.at(corpus).adelete(document)
 
 
-@router.post("/api/corpora/{corpus}/documents", status_code=HTTPStatus.ACCEPTED)
+@router.post(
+    "/api/corpora/{corpus}/documents",
+    status_code=HTTPStatus.ACCEPTED,
+    max_body_size=MOST_UPLOADED,
+)
 async def upload(request: Request, corpus: Writable, server: Server, visitor: Visitor) -> Response:
     """Read texts in: files as multipart/form-data, or JSON `{"documents": [{"id", "text"}]}`.
 
@@ -93,6 +99,8 @@ async def upload(request: Request, corpus: Writable, server: Server, visitor: Vi
     its document, so that a later file of that name replaces it.
     """
     check_corpus_name(corpus)
+    if server.tokens:
+        server.tokens.check_day(visitor)
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     job = server.jobs.new_id()
     folder = server.jobs.folder_of(job)
@@ -119,12 +127,13 @@ class _Files:
 
     def __init__(self, folder: Path) -> None:
         self.names: list[str] = []
+        self.whole = False
         self._folder = folder
         self._header = b""
         self._value = b""
         self._disposition = b""
         self._file: Any = None
-        self._size = 0
+        self._size = self._parts = 0
 
     @property
     def callbacks(self) -> Any:
@@ -137,9 +146,16 @@ class _Files:
             "on_headers_finished": self._open,
             "on_part_data": self._write,
             "on_part_end": self.close,
+            "on_end": self._end,
         }
 
+    def _end(self) -> None:
+        self.whole = True
+
     def _begin(self) -> None:
+        self._parts += 1
+        if self._parts > MOST_FILES:
+            raise UsageError(f"More than {MOST_FILES:,} parts in one request: send several.")
         self._header = self._value = self._disposition = b""
         self._size = 0
 
@@ -159,8 +175,6 @@ class _Files:
         if b"filename" not in options:
             return
         name = upload_name(options[b"filename"].decode("utf-8", "replace"))
-        if len(self.names) == MOST_FILES:
-            raise UsageError(f"More than {MOST_FILES:,} files in one request: send several.")
         if not name.lower().endswith(SUFFIXES):
             raise UsageError(f"{name!r:.200} is of no known format: {', '.join(SUFFIXES)}.")
         self._file = open_numbered(self._folder, len(self.names), name)
@@ -184,19 +198,17 @@ class _Files:
 
 
 async def _receive_files(request: Request, boundary: bytes, folder: Path) -> list[str]:
-    files, received = _Files(folder), 0
-    parser = MultipartParser(boundary, files.callbacks)
+    files = _Files(folder)
     try:
+        parser = MultipartParser(boundary, files.callbacks)
         async for piece in request.stream():
-            received += len(piece)
-            if received > MOST_UPLOADED:
-                raise UsageError(
-                    f"More than {MOST_UPLOADED >> 20:,} MiB in one request: send several."
-                )
             await asyncio.to_thread(parser.write, piece)
-        parser.finalize()
+    except FormParserError as error:
+        raise UsageError(f"The request is not well-formed multipart/form-data ({error}).") from None
     finally:
         files.close()
+    if not files.whole:
+        raise UsageError("The request ends before its last boundary: send it again.")
     if not files.names:
         raise UsageError("The request has no file: send each as a part with a filename.")
     if len(set(files.names)) < len(files.names):
@@ -208,9 +220,9 @@ async def _receive_texts(request: Request, folder: Path) -> list[str]:
     body = bytearray()
     async for piece in request.stream():
         body += piece
-        if len(body) > MAX_BYTES:
+        if len(body) > MOST_JSON:
             raise UsageError(
-                f"More than {MAX_BYTES >> 20} MiB of JSON in one request: send several."
+                f"More than {MOST_JSON >> 20} MiB of JSON in one request: send several, or files."
             )
     try:
         texts = await asyncio.to_thread(Texts.model_validate_json, bytes(body))
@@ -286,8 +298,8 @@ async def watch_job(job: str, server: Server, visitor: Visitor) -> Response:
 async def cancel_job(job: str, server: Server, visitor: Visitor) -> None:
     """Cancel a job; what it has read stays."""
     found = _job(job, server, visitor)
-    if visitor.writes:
-        await server.jobs.cancel(found)
+    must_write(visitor)
+    await server.jobs.cancel(found)
 
 
 @router.get("/api/corpora/{corpus}/key-elements")

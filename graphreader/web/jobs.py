@@ -26,7 +26,9 @@ from graphreader.ingestion.report import (
     NormalizationProgress,
     NothingReadError,
 )
+from graphreader.llm.protocols import allowance
 from graphreader.waiting import Waiting
+from graphreader.web.access import TokenStore
 from graphreader.web.problems import detail_of
 
 State = Literal["queued", "running", "finished", "failed", "cancelled"]
@@ -182,8 +184,9 @@ def _job(row: Any) -> Job:
 class Jobs:
     """Does one job after the other; those that wait or were interrupted go on after a restart."""
 
-    def __init__(self, reader: GraphReader, home: Path) -> None:
+    def __init__(self, reader: GraphReader, home: Path, tokens: TokenStore | None) -> None:
         self.store = JobStore(home / "jobs.sqlite")
+        self._tokens = tokens
         self._folder = home / "uploads"
         self._reader = reader
         self._wake = asyncio.Event()
@@ -276,6 +279,8 @@ class Jobs:
         report: Mapping[str, Any] | None = None
         error: str | None = None
         try:
+            if self._tokens:
+                allowance.set(self._tokens.allowance(self._tokens.named(job.holder)))
             sources = [
                 uploaded(next(self.folder_of(job.job).joinpath(str(number)).iterdir()), name)
                 for number, name in enumerate(job.files)

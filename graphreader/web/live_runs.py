@@ -3,14 +3,15 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphreader.agent.events import Event, QuestionAnswered, as_plain
 from graphreader.agent.run_store import new_run_id
 from graphreader.errors import GraphReaderError, UnknownRunError
+from graphreader.llm.protocols import allowance
 from graphreader.reading import Reading
 from graphreader.resources import Resources
 from graphreader.runs import RunRequest, execute
@@ -89,8 +90,13 @@ class LiveRuns:
         """The run of that id, if it is under way or has just ended."""
         return self._runs.get(run)
 
-    def begin(self, token: Token, request: RunRequest) -> LiveRun:
-        """Begin or resume a run for the holder of a token. Raises LimitError."""
+    def begin(
+        self, token: Token, request: RunRequest, heard: Callable[[Event], None] | None = None
+    ) -> LiveRun:
+        """Begin or resume a run for the holder of a token; `heard` is called with its events.
+
+        Raises LimitError.
+        """
         now = time.monotonic()
         for old in [one for one in self._runs.values() if _is_over(one, now)]:
             del self._runs[old.run]
@@ -117,7 +123,7 @@ class LiveRuns:
         self._runs[id] = live
         request = request if request.resume else replace(request, run=id)
         events = with_waiting(execute(self._resources, request))
-        live.task = asyncio.create_task(self._follow(live, token, events))
+        live.task = asyncio.create_task(self._follow(live, token, events, heard))
         return live
 
     async def stop(self, run: str) -> bool:
@@ -134,11 +140,21 @@ class LiveRuns:
         for run in list(self._runs):
             await self.stop(run)
 
-    async def _follow(self, live: LiveRun, token: Token, events: AsyncGenerator[Event]) -> None:
+    async def _follow(
+        self,
+        live: LiveRun,
+        token: Token,
+        events: AsyncGenerator[Event],
+        heard: Callable[[Event], None] | None,
+    ) -> None:
+        if self._tokens:
+            allowance.set(self._tokens.allowance(token))
         try:
             async with aclosing(events):
                 async for event in events:
                     live.progress.add(event)
+                    if heard:
+                        heard(event)
                     if isinstance(event, QuestionAnswered):
                         live.reading = event.reading
                         live.add({"event": "QuestionAnswered", "reading": event.reading.as_dict()})
@@ -158,10 +174,6 @@ class LiveRuns:
         finally:
             live.ended = time.monotonic()
             live.changed.set()
-            spent = live.reading.usage if live.reading else getattr(live.failure, "spent", None)
-            if spent and self._tokens:
-                with suppress(GraphReaderError):
-                    self._tokens.spend(token, spent.calls, spent.tokens)
 
 
 def _is_over(live: LiveRun, now: float) -> bool:

@@ -1,27 +1,35 @@
 """MCP over streamable HTTP: the tools of `graphreader mcp` for each corpus, at /mcp/CORPUS."""
 
 import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from http import HTTPStatus
+from typing import Any, cast
 
+from mcp.server.mcpserver import Context
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from graphreader.mcp_server import mcp_server
-from graphreader.web.problems import NO_CORPUS, problem
-from graphreader.web.services import services
+from graphreader.agent.events import Event
+from graphreader.mcp_server import Stream, mcp_server
+from graphreader.runs import RunRequest
+from graphreader.web.problems import NO_CORPUS, detail_of, problem
+from graphreader.web.services import Services, corpus_of_run, services
 
 MOST_SERVERS = 100  # corpora that are served at once
-_SESSION_SECONDS = 1_800.0
 
 
 class McpServers:
-    """An ASGI application: the MCP server of the corpus in the path, begun at its first request."""
+    """An ASGI application: the MCP server of the corpus in the path, begun at its first request.
+
+    There are no sessions: each request brings its token, and a restart ends nothing.
+    """
 
     def __init__(self, corpus: str) -> None:
         self._default = corpus
         self._servers: dict[str, tuple[ASGIApp, asyncio.Task[None]]] = {}
+        self._lock = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on to the server of its corpus."""
@@ -29,11 +37,12 @@ class McpServers:
         corpus = request.path_params.get("corpus", self._default)
         if not request.state.token.sees(corpus):
             return await problem(HTTPStatus.NOT_FOUND, NO_CORPUS)(scope, receive, send)
-        if corpus not in self._servers and len(self._servers) >= MOST_SERVERS:
-            await self._end(next(iter(self._servers)))
-        if corpus not in self._servers:
-            self._servers[corpus] = await self._begin(request, corpus)
-        app, _ = self._servers[corpus]
+        async with self._lock:
+            if corpus not in self._servers and len(self._servers) >= MOST_SERVERS:
+                await self._end(next(iter(self._servers)))
+            if corpus not in self._servers:
+                self._servers[corpus] = await self._begin(services(request), corpus)
+            app, _ = self._servers[corpus]
         await app({**scope, "path": "/", "raw_path": b"/", "root_path": ""}, receive, send)
 
     async def aclose(self) -> None:
@@ -41,11 +50,11 @@ class McpServers:
         for corpus in list(self._servers):
             await self._end(corpus)
 
-    async def _begin(self, request: Request, corpus: str) -> tuple[ASGIApp, asyncio.Task[None]]:
-        server = mcp_server(services(request).reader.at(corpus))
+    async def _begin(self, services: Services, corpus: str) -> tuple[ASGIApp, asyncio.Task[None]]:
+        server = mcp_server(services.reader.at(corpus), _asking(services, corpus), detail_of)
         app = server.streamable_http_app(
             streamable_http_path="/",
-            session_idle_timeout=_SESSION_SECONDS,
+            stateless_http=True,
             # `Protection` has checked host and origin.
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
@@ -65,3 +74,29 @@ class McpServers:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await asyncio.gather(task, return_exceptions=True)
+
+
+def _asking(services: Services, corpus: str) -> Stream:
+    """Questions as runs of the token that asks: by its limits, and about what it may see."""
+
+    async def stream(
+        question: str, follow: str | None, context: Context[Any]
+    ) -> AsyncGenerator[Event]:
+        request = cast(Request, context.request_context.request)
+        token = request.state.token
+        if follow is not None:
+            await corpus_of_run(services, token, follow)
+        heard = asyncio.Queue[Event | None]()
+        asked = RunRequest(corpus, question, follow=follow)
+        live = services.runs.begin(token, asked, heard.put_nowait)
+        assert live.task
+        live.task.add_done_callback(lambda _: heard.put_nowait(None))
+        try:
+            while event := await heard.get():
+                yield event
+            await live.result()  # raises what has failed
+        finally:
+            if live.reading is None:  # the client has cancelled the call
+                await services.runs.stop(live.run)
+
+    return stream

@@ -30,6 +30,7 @@ from graphreader.store.explorer import GraphExplorer
 from graphreader.web.access import NotAllowedError, Token
 from graphreader.web.jobs import Job
 from graphreader.web.live_runs import LiveRun
+from graphreader.web.problems import detail_of
 from graphreader.web.protection import COOKIE
 from graphreader.web.run_progress import RunProgress
 from graphreader.web.services import (
@@ -407,7 +408,7 @@ class _RunView:
 async def _view(server: Services, visitor: Token, run: str) -> _RunView:
     corpus = await corpus_of_run(server, visitor, run)
     if live := server.runs.find(run):
-        error = str(live.failure) if live.failure else None
+        error = detail_of(live.failure) if live.failure else None
         return _RunView(
             run,
             corpus,

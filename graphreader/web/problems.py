@@ -58,7 +58,7 @@ def problem(
 
 def detail_of(error: GraphReaderError) -> str:
     """The sentence of a failure. That of an unknown corpus would name all others."""
-    return NO_CORPUS if isinstance(error, UnknownCorpusError) else str(error)
+    return NO_CORPUS if isinstance(error, UnknownCorpusError) else redact(str(error))
 
 
 Refusal = Callable[[Request, int, str], Response | None]

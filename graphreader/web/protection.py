@@ -5,21 +5,24 @@ requests, so the host must be this machine's (DNS rebinding), and the origin, wh
 one, the server itself (cross-site requests).
 """
 
+import asyncio
+import re
 import time
 from collections import deque
 from collections.abc import Collection, Iterable, MutableMapping
+from contextlib import suppress
 from http import HTTPStatus
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import RedirectResponse
+from starlette.requests import cookie_parser
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from graphreader.errors import GraphReaderError
 from graphreader.html_report.page import CYTOSCAPE_STYLE, digest
 from graphreader.web.access import LOCAL, Token, TokenStore
-from graphreader.web.problems import problem
+from graphreader.web.problems import detail_of, problem, status_of
 
 COOKIE = "graphreader_token"
 OPEN = frozenset({"/healthz", "/readyz", "/login"})
@@ -38,15 +41,18 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_MOST_FAILURES, _FAILURE_SECONDS = 20, 60.0
-"""Refused tokens of one address within these seconds, after which it has to wait."""
+_HOST = re.compile(r"(?P<name>[\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
+_MOST_FAILURES, _FAILURE_SECONDS, _MOST_ADDRESSES = 20, 60.0, 1_000
+"""Refused tokens of one address within these seconds, after which they are not looked up."""
+CHECK_SECONDS = 3.0
+"""From one look to the next whether the token of a request under way is still known."""
 
 
 class Protection:
     """Refuses foreign hosts and origins and unknown tokens; `state.token` is the known one.
 
     `hosts` are the names that the server may be asked by, None with tokens: then any. `static` are
-    beginnings of paths that need no token.
+    beginnings of paths that need no token. A request ends when its token is revoked or expires.
     """
 
     def __init__(
@@ -66,72 +72,114 @@ class Protection:
         """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        headers = Headers(scope=scope)
-        refusal = self._foreign(headers)
-        if refusal is None:
-            path, address = scope["path"], (scope.get("client") or ("",))[0]
-            if self._tokens is None:
-                _set_token(scope, LOCAL)
-            elif not self._is_open(path):
-                if wait := self._must_wait(address):
-                    return await problem(
-                        HTTPStatus.TOO_MANY_REQUESTS,
-                        "Too many refused tokens from this address: try again in a minute.",
-                        {"Retry-After": str(wait)},
-                    )(scope, receive, send)
-                secret = secret_of(headers)
-                token = self._tokens.find(secret) if secret else None
-                if token is None:
-                    if secret:
-                        self._failures.setdefault(address, deque()).append(time.monotonic())
-                    if headers.get("sec-fetch-mode") == "navigate":
-                        to_login = RedirectResponse(f"{scope.get('root_path', '')}/login", 303)
-                        return await to_login(scope, receive, _with_headers(send))
-                    return await problem(
-                        HTTPStatus.UNAUTHORIZED,
-                        "A token is needed, as `Authorization: Bearer ...`. "
-                        "`graphreader token create` makes one.",
-                        {"WWW-Authenticate": 'Bearer realm="graphreader"'},
-                    )(scope, receive, _with_headers(send))
-                _set_token(scope, token)
-            return await self._app(scope, receive, _with_headers(send))
-        return await problem(HTTPStatus.FORBIDDEN, refusal)(scope, receive, _with_headers(send))
+        send, headers = _with_headers(send), Headers(scope=scope)
+        if refusal := self._foreign(headers):
+            return await problem(HTTPStatus.FORBIDDEN, refusal)(scope, receive, send)
+        if self._tokens is None:
+            _set_token(scope, LOCAL)
+            return await self._app(scope, receive, send)
+        if self._is_open(scope):
+            return await self._app(scope, receive, send)
+        try:
+            await self._with_token(self._tokens, headers, scope, receive, send)
+        except GraphReaderError as error:  # the file of tokens cannot be read
+            await problem(status_of(error), detail_of(error))(scope, receive, send)
+
+    async def _with_token(
+        self, tokens: TokenStore, headers: Headers, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Pass a request on if its token is known, as long as it is."""
+        secret = secret_of(headers)
+        token = tokens.find(secret) if secret else None
+        if token is None:
+            refusal = self._refused(secret, (scope.get("client") or ("",))[0])
+            if headers.get("sec-fetch-mode") == "navigate":
+                refusal = RedirectResponse(f"{scope.get('root_path', '')}/login", 303)
+            return await refusal(scope, receive, send)
+        _set_token(scope, token)
+        loop, sent = asyncio.get_running_loop(), [False]
+        timer: asyncio.TimerHandle | None = None
+
+        async def sending(message: Message) -> None:
+            sent[0] = True
+            await send(message)
+
+        def check() -> None:
+            nonlocal timer
+            with suppress(GraphReaderError):
+                if timer is None or tokens.find(secret):
+                    timer = loop.call_later(CHECK_SECONDS, check)
+                    return
+            limit.reschedule(loop.time())
+
+        check()
+        try:
+            async with asyncio.timeout(None) as limit:
+                await self._app(scope, receive, sending)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            if sent[0]:
+                await send({"type": "http.response.body", "body": b""})
+            else:
+                await _unauthorized()(scope, receive, send)
+        finally:
+            if timer:
+                timer.cancel()
 
     def _foreign(self, headers: Headers) -> str | None:
         """Why a request is refused that comes from another site, None if it does not."""
-        hosts = headers.getlist("host")
-        if len(hosts) != 1:
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        host = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        if host is None:
             return "A request names one host."
-        if self._hosts is not None and _host_name(hosts[0]) not in self._hosts:
+        if self._hosts is not None and host["name"].strip("[]").lower() not in self._hosts:
             return (
                 "This server is asked by another name than its own: use its address, start it with "
                 "--allowed-host NAME, or behind a proxy with --proxy-headers and tokens."
             )
-        origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != hosts[0].lower():
-            return "Pages of other sites may not use this server."
+        own = {f"{scheme}://{host[0].lower()}" for scheme in ("http", "https")}
         is_foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site")
-        is_link = headers.get("sec-fetch-dest") == "document" and "origin" not in headers
-        if is_foreign and not is_link:
+        is_link = headers.get("sec-fetch-dest") == "document" and not origins
+        if not own.issuperset(origins) or (is_foreign and not is_link):
             return "Pages of other sites may not use this server."
         return None
 
-    def _is_open(self, path: str) -> bool:
+    def _is_open(self, scope: Scope) -> bool:
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
         return path in OPEN or path.startswith(self._static)
 
-    def _must_wait(self, address: str) -> int:
-        """Seconds for which an address with many refused tokens has to wait, 0 if it has not."""
-        failures = self._failures.get(address)
-        if not failures:
-            return 0
-        now = time.monotonic()
+    def _refused(self, secret: str, address: str) -> Response:
+        """The reply to a request without a known token.
+
+        An address with many wrong ones has to wait, but a known token is let through all the same:
+        else one person behind a proxy could lock out all others.
+        """
+        failures, now = self._failures.pop(address, deque(maxlen=_MOST_FAILURES)), time.monotonic()
         while failures and now - failures[0] > _FAILURE_SECONDS:
             failures.popleft()
-        if not failures:
-            del self._failures[address]
-        if len(failures) < _MOST_FAILURES:
-            return 0
-        return int(_FAILURE_SECONDS - (now - failures[0])) + 1
+        wait = _FAILURE_SECONDS - (now - failures[0]) if len(failures) == _MOST_FAILURES else 0
+        if secret and not wait:
+            failures.append(now)
+        if failures:
+            self._failures[address] = failures
+        if len(self._failures) > _MOST_ADDRESSES:
+            del self._failures[next(iter(self._failures))]
+        if wait:
+            return problem(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                "Too many refused tokens from this address: try again in a minute.",
+                {"Retry-After": str(int(wait) + 1)},
+            )
+        return _unauthorized()
+
+
+def _unauthorized() -> Response:
+    return problem(
+        HTTPStatus.UNAUTHORIZED,
+        "A token is needed, as `Authorization: Bearer ...`. `graphreader token create` makes one.",
+        {"WWW-Authenticate": 'Bearer realm="graphreader"'},
+    )
 
 
 def secret_of(headers: Headers) -> str:
@@ -139,19 +187,7 @@ def secret_of(headers: Headers) -> str:
     scheme, _, secret = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return secret.strip()
-    try:
-        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return ""
-    return cookie.value if cookie else ""
-
-
-def _host_name(host: str) -> str:
-    """The name in a Host header, without a port and without the brackets of IPv6."""
-    try:
-        return (urlsplit(f"//{host}").hostname or "").lower()
-    except ValueError:
-        return ""
+    return cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
 
 
 def _set_token(scope: MutableMapping[str, Any], token: Token) -> None:

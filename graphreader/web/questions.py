@@ -18,7 +18,14 @@ from graphreader.runs import RunRequest, with_options
 from graphreader.settings import Mode
 from graphreader.web.live_runs import LiveRun
 from graphreader.web.problems import problem
-from graphreader.web.services import Paged, Readable, Server, Visitor, corpus_of_run
+from graphreader.web.services import (
+    Paged,
+    Readable,
+    Server,
+    Visitor,
+    corpus_of_run,
+    must_write,
+)
 
 router = APIRouter(tags=["questions"])
 ANSWER_SECONDS = 600.0  # for which a request waits for an answer; the run itself goes on
@@ -136,8 +143,10 @@ async def watch(
 
 @router.post("/api/runs/{run}/stop", status_code=HTTPStatus.NO_CONTENT)
 async def stop(run: str, server: Server, visitor: Visitor) -> None:
-    """Stop a run that is under way; it can be resumed."""
+    """Stop a run that is under way; it can be resumed. Others' runs take a writer's token."""
     await corpus_of_run(server, visitor, run)
+    if (live := server.runs.find(run)) and live.holder != visitor.name:
+        must_write(visitor)
     await server.runs.stop(run)
 
 
@@ -157,6 +166,7 @@ async def resume(run: str, server: Server, visitor: Visitor) -> dict[str, str]:
 async def delete(run: str, server: Server, visitor: Visitor) -> None:
     """Delete a run that is over."""
     await corpus_of_run(server, visitor, run)
+    must_write(visitor)
     await server.reader.adelete_runs(run)
 
 

@@ -47,10 +47,15 @@ def readable(corpus: CorpusName, visitor: Visitor) -> str:
     return corpus
 
 
-def writable(corpus: Annotated[str, Depends(readable)], visitor: Visitor) -> str:
-    """The corpus of the path. Raises NotAllowedError for a token that only reads."""
+def must_write(visitor: Token) -> None:
+    """Raise NotAllowedError for a token that only reads."""
     if not visitor.writes:
         raise NotAllowedError("This token only reads: a writer's is needed.")
+
+
+def writable(corpus: Annotated[str, Depends(readable)], visitor: Visitor) -> str:
+    """The corpus of the path. Raises NotAllowedError for a token that only reads."""
+    must_write(visitor)
     return corpus
 
 

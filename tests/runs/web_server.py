@@ -21,6 +21,7 @@ def serving(reader: GraphReader, **options: Any) -> Iterator[str]:
     listening = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
         create_app(reader, ServeOptions(**options)),
+        http="h11",
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=3,
