@@ -25,7 +25,6 @@ TOKEN_EXAMPLES = (
     "graphreader token create boss --role admin --days 30",
 )
 _EXTRA = "serve"
-_GRACE_SECONDS = 10  # for connections to end after Ctrl-C
 
 
 def serve(
@@ -60,9 +59,7 @@ def serve(
     """
     settings = read_settings()
     try:
-        import uvicorn
-
-        from graphreader.web.app import ServeOptions, create_app
+        from graphreader.web.app import ServeOptions, make_server
     except ImportError as error:
         raise _needs_extra(error) from error
     from graphreader import sync
@@ -77,17 +74,8 @@ def serve(
         )
     listening = _listen(host, port)
     options = ServeOptions(with_tokens, [host, *allowed_host], root_path, corpus)
-    config = uvicorn.Config(
-        create_app(GraphReader(settings=settings, server_progress=start_progress()), options),
-        http="h11",  # strict, and the same with any other package installed
-        log_level="warning",
-        access_log=False,
-        proxy_headers=proxy_headers,
-        forwarded_allow_ips="*" if proxy_headers else None,
-        server_header=False,
-        timeout_graceful_shutdown=_GRACE_SECONDS,
-    )
-    server = uvicorn.Server(config)
+    reader = GraphReader(settings=settings, server_progress=start_progress())
+    server = make_server(reader, options, proxy_headers=proxy_headers)
     shown = f"[{host}]" if ":" in host else host
     print(f"GraphReader: http://{shown}:{listening.getsockname()[1]}{root_path}/", flush=True)
     with ThreadPoolExecutor(1) as thread:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.metadata import version
 
+import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -122,6 +123,23 @@ def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
         return Response(generate_latest(metrics.registry), media_type="text/plain; version=0.0.4")
 
     return app
+
+
+def make_server(
+    reader: GraphReader, options: ServeOptions, *, proxy_headers: bool = False, grace: int = 10
+) -> uvicorn.Server:
+    """The server of the application; connections have `grace` seconds to end."""
+    config = uvicorn.Config(
+        create_app(reader, options),
+        http="h11",  # strict, and the same whatever else is installed
+        log_level="warning",
+        access_log=False,
+        proxy_headers=proxy_headers,
+        forwarded_allow_ips="*",
+        server_header=False,
+        timeout_graceful_shutdown=grace,
+    )
+    return uvicorn.Server(config)
 
 
 class Metrics:

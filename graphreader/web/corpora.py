@@ -243,7 +243,7 @@ async def _receive_texts(request: Request, folder: Path) -> list[str]:
 def upload_name(name: str) -> str:
     """The name of an uploaded file: a relative path without parts that lead elsewhere."""
     parts = PurePosixPath(without_controls(name.replace("\\", "/"))).parts
-    kept = [part.strip() for part in parts if part.strip(" ./")]
+    kept = [part for part in (" ".join(one.split()) for one in parts) if part.strip(" ./")]
     if not kept or len("/".join(kept)) > 500:
         raise UsageError(
             f"{name!r:.100} is no name for a file: give it one of 1 to 500 characters."

@@ -20,38 +20,17 @@ from langchain_openai import ChatOpenAI
 from mcp import Client
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
-from graphreader.agent.adaptive.tasks import Turn, TurnTask
+from graphreader.agent.adaptive.tasks import TurnTask
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
 from graphreader.web.access import TokenStore
 from tests.runs import world
-from tests.runs.web_server import client, events_of, finished_job, serving
+from tests.runs.web_server import Gate, client, events_of, finished_job, serving
 
 OWN, OTHER = f"test-{uuid4().hex[:12]}", f"test-{uuid4().hex[:12]}"
 SECRET_WORD = "Hesperides"
 
 
-class Gate:
-    """Holds back the model's replies until it is opened."""
-
-    def __init__(self) -> None:
-        self.open = threading.Event()
-        self.open.set()
-        self.waiting = 0
-
-    async def __call__(self, task: TurnTask) -> Any:
-        self.waiting += 1
-        await asyncio.to_thread(self.open.wait)
-        return Turn.model_validate(ANSWER)
-
-
-ANSWER = {
-    "findings": [{"passage": "1.0", "finding": "Alpha met Beta.", "quote": "Alpha met Beta here."}],
-    "actions": [],
-    "answer": "Beta",
-    "explanation": "",
-    "confidence": "stated",
-}
 gate = Gate()
 
 

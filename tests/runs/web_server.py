@@ -1,6 +1,8 @@
 """The server of `graphreader serve` in this process, on a free port."""
 
+import asyncio
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,25 +10,40 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx
-import uvicorn
 
 from graphreader import sync
+from graphreader.agent.adaptive.tasks import Turn, TurnTask
 from graphreader.graph_reader import GraphReader
-from graphreader.web.app import ServeOptions, create_app
+from graphreader.web.app import ServeOptions, make_server
+
+ANSWER = {
+    "findings": [{"passage": "1.0", "finding": "Alpha met Beta.", "quote": "Alpha met Beta here."}],
+    "actions": [],
+    "answer": "Beta",
+    "explanation": "",
+    "confidence": "stated",
+}
+
+
+class Gate:
+    """Holds back the model's replies until it is opened."""
+
+    def __init__(self) -> None:
+        self.open = threading.Event()
+        self.open.set()
+        self.waiting = 0
+
+    async def __call__(self, task: TurnTask) -> Any:
+        self.waiting += 1
+        await asyncio.to_thread(self.open.wait)
+        return Turn.model_validate(ANSWER)
 
 
 @contextmanager
-def serving(reader: GraphReader, **options: Any) -> Iterator[str]:
+def serving(reader: GraphReader, *, proxy_headers: bool = False, **options: Any) -> Iterator[str]:
     """Serve until the block ends; yields the address."""
     listening = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(
-        create_app(reader, ServeOptions(**options)),
-        http="h11",
-        log_level="warning",
-        access_log=False,
-        timeout_graceful_shutdown=3,
-    )
-    server = uvicorn.Server(config)
+    server = make_server(reader, ServeOptions(**options), proxy_headers=proxy_headers, grace=3)
     with ThreadPoolExecutor(1) as thread:
         ended = thread.submit(lambda: sync.run(server.serve(sockets=[listening])))
         try:

@@ -1,0 +1,569 @@
+"""Attacks on `graphreader serve`, each a line of a table, against a real server."""
+
+import io
+import json
+import socket
+import sqlite3
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+
+from graphreader.agent.adaptive.tasks import TurnTask
+from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
+from graphreader.web import protection
+from graphreader.web.access import TokenStore
+from graphreader.web.protection import Protection
+from tests.runs import world
+from tests.runs.web_server import Gate, client, finished_job, serving
+
+OWN, OTHER = f"test-{uuid4().hex[:12]}", f"test-{uuid4().hex[:12]}"
+QUESTION = {"question": "Whom did Alpha meet?"}
+DOCUMENTS = f"/api/corpora/{OWN}/documents"
+SECRET = "Hesperides"
+gate = Gate()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+def reader_of(neo4j: Settings, home: Path) -> GraphReader:
+    decider = world.scripted(world.RING_FACTS, {TurnTask: gate})
+    return world.reader(neo4j, OWN, decider, home=home, mode="adaptive")
+
+
+@pytest.fixture(scope="module")
+def local(neo4j: Settings, home: Path) -> Iterator[str]:
+    """A server on loopback, without tokens."""
+    with serving(reader_of(neo4j, home)) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def guarded(neo4j: Settings, home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server with tokens and two corpora; the title of the other's text is a secret."""
+    folder = tmp_path_factory.mktemp("texts")
+    with reader_of(neo4j, home) as reader:
+        for corpus, title in ((OWN, "ring"), (OTHER, SECRET)):
+            texts = world.write_files(folder / corpus, {title: world.RING})
+            reader.at(corpus).ingest(texts)
+        with serving(reader_of(neo4j, home), tokens=True) as address:
+            yield address
+        for corpus in (OWN, OTHER):
+            reader.at(corpus).delete(everything=True)
+
+
+@pytest.fixture
+def token(home: Path) -> Callable[..., str]:
+    """Makes a token, by default one that reads the first corpus."""
+
+    def make(role: Any = "reader", name: str = "", **limits: Any) -> str:
+        corpora = () if role == "admin" else (OWN,)
+        return TokenStore.of(home).create(name or uuid4().hex, role, corpora, **limits)
+
+    return make
+
+
+def raw(address: str, request: str) -> tuple[int, str]:
+    """The status and the reply to a request as it is sent; {host} is the server's own."""
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(request.format(host=f"{host}:{port}").encode("latin-1"))
+        reply = b"".join(iter(lambda: connection.recv(65_536), b""))
+    return int(reply.split(b" ", 2)[1]), reply.decode()
+
+
+FOREIGN = {
+    "no host": "GET /api/corpora HTTP/1.1\r\n",
+    "no host, HTTP/1.0": "GET /api/corpora HTTP/1.0\r\n",
+    "two hosts": "GET /api/corpora HTTP/1.1\r\nHost: {host}\r\nHost: evil.example\r\n",
+    "a URL of another host": "GET http://evil.example/api/corpora HTTP/1.1\r\nHost: {host}\r\n",
+    "a user before the host": "GET /api/corpora HTTP/1.1\r\nHost: evil.example@{host}\r\n",
+    "a path behind the host": "GET /api/corpora HTTP/1.1\r\nHost: {host}/evil.example\r\n",
+    "a trailing dot": "GET /api/corpora HTTP/1.1\r\nHost: localhost.\r\n",
+    "all addresses": "GET /api/corpora HTTP/1.1\r\nHost: 0.0.0.0\r\n",
+    "one number": "GET /api/corpora HTTP/1.1\r\nHost: 2130706433\r\n",
+    "a short address": "GET /api/corpora HTTP/1.1\r\nHost: 127.1\r\n",
+    "IPv4 in IPv6": "GET /api/corpora HTTP/1.1\r\nHost: [::ffff:127.0.0.1]\r\n",
+    "a name that begins alike": "GET /api/corpora HTTP/1.1\r\nHost: localhost.evil.example\r\n",
+    "a forged host": "GET /api/corpora HTTP/1.1\r\nHost: evil\r\nX-Forwarded-Host: {host}\r\n",
+    "half an address": "GET /api/corpora HTTP/1.1\r\nHost: {host}\r\nOrigin: http://[\r\n",
+    "a sandbox": "GET /api/corpora HTTP/1.1\r\nHost: {host}\r\nOrigin: null\r\n",
+    "an extension": "GET /api/corpora HTTP/1.1\r\nHost: {host}\r\nOrigin: moz-extension://{host}\r\n",
+    "two origins": "GET /api/corpora HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n"
+    "Origin: http://evil.example\r\n",
+    "an image": "GET /api/corpora HTTP/1.1\r\nHost: {host}\r\nSec-Fetch-Site: same-site\r\n"
+    "Sec-Fetch-Dest: image\r\n",
+    "a frame": "GET / HTTP/1.1\r\nHost: {host}\r\nSec-Fetch-Site: cross-site\r\n"
+    "Sec-Fetch-Dest: iframe\r\n",
+    "a form": "POST /api/corpora/x/questions HTTP/1.1\r\nHost: {host}\r\nSec-Fetch-Dest: document"
+    "\r\nSec-Fetch-Site: cross-site\r\nOrigin: http://evil.example\r\n",
+    "TRACE": "TRACE /api/corpora HTTP/1.1\r\nHost: {host}\r\n",
+    "a preflight": "OPTIONS /api/corpora HTTP/1.1\r\nHost: {host}\r\n"
+    "Access-Control-Request-Method: GET\r\n",
+    "a tunnel": "CONNECT evil.example:443 HTTP/1.1\r\nHost: {host}\r\n",
+    "another host in the path": "GET //evil.example/ HTTP/1.1\r\nHost: {host}\r\n",
+    "a slash too many": "GET /api/corpora/ HTTP/1.1\r\nHost: {host}\r\n",
+    "a file's path": "GET /static/..%2f..%2fapp.py HTTP/1.1\r\nHost: {host}\r\n",
+    "a line in the path": "GET /api/corpora/%0d%0aSet-Cookie:%20a=b HTTP/1.1\r\nHost: {host}\r\n",
+}
+
+
+# Nothing is answered that another site could have sent, nor redirected, nor shared with it.
+@pytest.mark.parametrize("request_", FOREIGN.values(), ids=FOREIGN.keys())
+def test_foreign_requests(local: str, request_: str) -> None:
+    status, reply = raw(local, f"{request_}Connection: close\r\n\r\n")
+
+    assert 400 <= status < 500, reply
+    assert "access-control-" not in reply
+    assert "\nset-cookie" not in reply.lower()
+
+
+# By its own names the server answers, in any case, and links to its page are followed.
+@pytest.mark.parametrize(
+    "headers",
+    [
+        "Host: LocalHost:80",
+        "Host: [::1]:8321",
+        "Host: {host}\r\nOrigin: http://{host}",
+        "Host: {host}\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: document",
+    ],
+)
+def test_own_requests(local: str, headers: str) -> None:
+    assert raw(local, f"GET /healthz HTTP/1.1\r\n{headers}\r\nConnection: close\r\n\r\n")[0] == 200
+
+
+NAMES = {
+    "../../x.txt": "x.txt",
+    "/etc/passwd.txt": "etc/passwd.txt",
+    "..\\..\\x.txt": "x.txt",
+    "a/ .. /.//b.txt": "a/b.txt",
+    "a/\u00a0..\u00a0/b.txt": "a/b.txt",
+    "nul\0l.txt": "null.txt",
+    "CON.txt": "CON.txt",
+    "\u202etxt.txt": "txt.txt",
+    "\x1b[31mred.txt": "[31mred.txt",
+    "<img src=x onerror=alert(1)>.txt": "<img src=x onerror=alert(1)>.txt",
+    "鸭" * 300 + ".txt": "鸭" * 300 + ".txt",
+    "a" * 600 + ".txt": None,
+    "..": None,
+    "x.exe": None,
+    "x.txt/": "x.txt",
+}
+
+
+# The name of a file leads nowhere, and names its document without marks that deceive.
+def test_names_of_files(local: str, home: Path) -> None:
+    found: dict[str, str | None] = {}
+    with client(local) as web:
+        for name in NAMES:
+            part = f'Content-Disposition: form-data; name="f"; filename="{name}"\r\n\r\nAlpha.'
+            sent = web.post(DOCUMENTS, content=f"--x\r\n{part}\r\n--x--\r\n", headers=MULTIPART)
+            job = sent.json() if sent.status_code == 202 else {"files": [None]}
+            found[name] = job["files"][0]
+            if "job" in job:
+                assert finished_job(web, job["job"])["state"] == "finished", name
+        web.delete(f"/api/corpora/{OWN}")
+
+    assert found == NAMES
+    assert not [path for path in home.rglob("*.txt") if "uploads" not in path.parts]
+
+
+MULTIPART = {"Content-Type": "multipart/form-data; boundary=x"}
+JSON = {"Content-Type": "application/json"}
+PART = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.txt"\r\n\r\nAlpha.\r\n'
+BODIES: dict[str, tuple[str, dict[str, str], bytes]] = {
+    "no multipart": (DOCUMENTS, MULTIPART, b"garbage"),
+    "no end": (DOCUMENTS, MULTIPART, PART),
+    "no part": (DOCUMENTS, MULTIPART, b"--x--\r\n"),
+    "no boundary": (DOCUMENTS, {"Content-Type": "multipart/form-data"}, PART),
+    "a long boundary": (DOCUMENTS, {"Content-Type": MULTIPART["Content-Type"] * 99}, PART),
+    "many parts": (DOCUMENTS, MULTIPART, b"--x\r\nA: b\r\n\r\n\r\n" * 500_000 + b"--x--"),
+    "many headers": (DOCUMENTS, MULTIPART, b"--x\r\n" + b"A: b\r\n" * 9_999 + b"\r\n--x--"),
+    "a large header": (DOCUMENTS, MULTIPART, b"--x\r\nA: " + b"b" * 99_999 + b"\r\n\r\n--x--"),
+    "the same file twice": (DOCUMENTS, MULTIPART, PART * 2 + b"--x--\r\n"),
+    "a form": (DOCUMENTS, {"Content-Type": "application/x-www-form-urlencoded"}, b"files=a"),
+    "JSON as text": (DOCUMENTS, {"Content-Type": "text/plain"}, b'{"documents": []}'),
+    "deep JSON": (DOCUMENTS, JSON, b'{"documents": ' + b"[" * 9_000_000),
+    "much JSON": (DOCUMENTS, JSON, b" " * 18_000_000),
+    "a lone surrogate": (DOCUMENTS, JSON, b'{"documents": [{"id": "\\ud800", "text": "x"}]}'),
+    "a long number": (DOCUMENTS, JSON, b'{"documents": ' + b"9" * 99_999 + b"}"),
+    "a deep question": (f"/api/corpora/{OWN}/questions", JSON, b"[" * 3_000_000),
+    "a large question": (f"/api/corpora/{OWN}/questions", JSON, b" " * 9_000_000),
+    "a question as text": (f"/api/corpora/{OWN}/questions", {"Content-Type": "text/plain"}, b"{}"),
+    "a large completion": ("/v1/chat/completions", JSON, b" " * 9_000_000),
+    "a deep tool call": (f"/mcp/{OWN}", JSON, b"[" * 1_000_000),
+    "markup": (f"/api/corpora/{OWN}/questions", JSON, b'{"question": {"<script>": "hunter2"}}'),
+}
+
+
+# A body that is malformed or too large is refused, is not echoed, and leaves nothing behind.
+@pytest.mark.parametrize(("path", "headers", "body"), BODIES.values(), ids=BODIES.keys())
+def test_bodies(local: str, home: Path, path: str, headers: dict[str, str], body: bytes) -> None:
+    with client(local) as web:
+        answer = web.post(path, content=body, headers=headers)
+
+    status = answer.status_code
+    assert status == 413 if len(body) > 2**22 and path != DOCUMENTS else 400 <= status < 500
+    assert not [echo for echo in ("hunter2", "<script>", "[[[[") if echo in answer.text]
+    assert not list((home / "uploads").glob("*"))
+
+
+# What follows a body of the stated length is no second request.
+@pytest.mark.parametrize(
+    ("length", "status"),
+    [("3", 422), ("3\r\nContent-Length: 4", 400), ("-1", 400), ("3, 4", 400), ("a", 400)],
+)
+def test_wrong_lengths(local: str, length: str, status: int) -> None:
+    head = f"POST {DOCUMENTS} HTTP/1.1\r\nHost: {{host}}\r\nConnection: close\r\n"
+    second = "GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n"
+    found, reply = raw(local, f"{head}Content-Length: {length}\r\n\r\nabc{second}")
+
+    assert (found, reply.count("HTTP/1.1 ")) == (status, 1)
+
+
+def bomb(size: int, **more: str) -> bytes:
+    """An EPUB that unpacks to so many bytes, with further entries."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("META-INF/container.xml", "<container/>")
+        archive.writestr("a.xhtml", b" " * size)
+        for name, text in more.items():
+            archive.writestr(name, text)
+    return packed.getvalue()
+
+
+HARMFUL = {
+    "a zip bomb": ("a.epub", bomb(200_000_000)),
+    "an archive with a link": ("b.epub", bomb(9, link="/etc/passwd")),
+    "HTML without an end": ("c.html", b"<a " * 200_000),
+    "no archive": ("d.docx", b"PK\x03\x04" + b"\0" * 1_000),
+    "entities": ("e.html", b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><p>&b;</p>'),
+}
+
+
+# A file that would harm its reader is refused, or read without what it points at; the server lives.
+@pytest.mark.parametrize(("name", "data"), HARMFUL.values(), ids=HARMFUL.keys())
+def test_harmful_files(local: str, name: str, data: bytes) -> None:
+    with client(local) as web:
+        job = web.post(DOCUMENTS, files=[("files", (name, data))]).json()["job"]
+        assert finished_job(web, job)["state"] in ("failed", "finished")
+        shown = web.get(f"/api/jobs/{job}").text + web.get(f"/api/corpora/{OWN}/export").text
+        assert "root:" not in shown
+        assert web.get("/healthz").status_code == 200
+        web.delete(f"/api/corpora/{OWN}")
+
+
+# Markup in questions, texts and names is shown as text wherever a browser could open it.
+def test_markup(guarded: str, token: Callable[..., str]) -> None:
+    markup = "<script>alert(1)</script>"
+    with client(guarded, token("admin")) as web:
+        url = f"/api/corpora/{OWN}/questions"
+        asked = web.post(url, json={"question": f"Whom did Alpha meet? {markup}"})
+        run = asked.json()["run"]
+        report = web.get(f"/api/runs/{run}/report")
+        others = [web.get(path) for path in (f"/api/runs/{run}", f"/api/corpora/{OWN}/runs")]
+        missing = web.get(f"/api/corpora/{markup}/runs")
+
+    assert markup not in report.text
+    assert report.headers["content-disposition"].startswith("attachment")
+    assert report.headers["content-security-policy"].startswith("sandbox")
+    for answer in (asked, *others, missing):
+        assert "json" in answer.headers["content-type"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def headers_of(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"}
+
+
+GUESSES: dict[str, dict[str, str]] = {
+    "nothing": {},
+    "no token": {"Authorization": "Bearer"},
+    "a name": headers_of("anna"),
+    "another scheme": {"Authorization": "Basic YW5uYTphbm5h"},
+    "a statement": headers_of("' OR 1=1 --"),
+    "a wildcard": headers_of("gr_%"),
+    "a null": headers_of("gr_\\0"),
+    "a long token": headers_of("gr_" + "a" * 10_000),
+    "a cookie": {"Cookie": "graphreader_token=gr_a"},
+    "a broken cookie": {"Cookie": 'a[]{}=";;graphreader_token=gr_a'},
+    "a forged user": {"X-Forwarded-User": "anna", "Remote-User": "anna"},
+}
+
+
+# Without a token nothing is told, not even the description; what is open has no secrets.
+@pytest.mark.parametrize("headers", GUESSES.values(), ids=GUESSES.keys())
+def test_guessed_tokens(
+    guarded: str, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protection, "_MOST_FAILURES", 10**6)
+    paths = (
+        "/api/corpora",
+        "/openapi.json",
+        "/metrics",
+        "/v1/models",
+        f"/mcp/{OWN}",
+        "/%2e%2e/api",
+    )
+    with client(guarded) as web:
+        answers = [web.get(path, headers=headers) for path in paths]
+
+    assert {one.status_code for one in answers} == {401}
+    assert not [one for one in answers if OWN in one.text]
+
+
+async def asked_of(
+    app: Protection, *, address: str = "1.2.3.4", path: str = "/a", **headers: str
+) -> int:
+    """The status of a request that comes from an address."""
+    transport = httpx.ASGITransport(app, client=(address, 1))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as web:
+        return (await web.get(path, headers=headers)).status_code
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    await JSONResponse("state" in scope)(scope, receive, send)
+
+
+# Wrong tokens make an address wait, without locking out who has a right one there, and without
+# a table that grows with each address.
+async def test_many_guesses(tmp_path: Path) -> None:
+    store = TokenStore.of(tmp_path)
+    good = {"authorization": f"Bearer {store.create('anna', 'admin')}"}
+    guarded = Protection(application, store, None)
+
+    found = [await asked_of(guarded, authorization="Bearer x") for _ in range(22)]
+    right, elsewhere = await asked_of(guarded, **good), await asked_of(guarded, address="1.2.3.5")
+    for number in range(1_100):
+        await asked_of(
+            guarded, address=f"10.0.{number >> 8}.{number & 255}", authorization="Bearer x"
+        )
+
+    assert found == [401] * 20 + [429] * 2
+    assert (right, elsewhere) == (200, 401)
+    assert len(guarded._failures) <= 1_000
+
+
+# A file of tokens that cannot be read lets nobody in, and says so.
+async def test_broken_tokens(tmp_path: Path) -> None:
+    TokenStore.of(tmp_path).path.write_bytes(b"no database" * 1_000)
+    guarded = Protection(application, TokenStore.of(tmp_path), None)
+
+    assert await asked_of(guarded, authorization="Bearer x") == 503
+
+
+# A path that leads around the open ones by dots, or by the proxy's own path, needs a token.
+@pytest.mark.parametrize("path", ["/static", "/static/a", "/healthz/a", "/login/../a"])
+async def test_open_paths(tmp_path: Path, path: str) -> None:
+    async def under_path(scope: Scope, receive: Receive, send: Send) -> None:
+        await guarded({**scope, "root_path": "/static"}, receive, send)
+
+    guarded = Protection(application, TokenStore.of(tmp_path), None, ("/static/",))
+    transport = httpx.ASGITransport(under_path)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as web:
+        answer = await web.get(path)
+
+    assert answer.status_code == 401
+
+
+# A client cannot make itself another address where no proxy is announced.
+@pytest.mark.parametrize(("proxy", "statuses"), [(False, {401, 429}), (True, {401})])
+def test_forged_addresses(neo4j: Settings, tmp_path: Path, proxy: bool, statuses: set[int]) -> None:
+    with (
+        serving(reader_of(neo4j, tmp_path), tokens=True, proxy_headers=proxy) as address,
+        client(address, "wrong") as web,
+    ):
+        found = {
+            web.get("/api/corpora", headers={"X-Forwarded-For": f"10.0.0.{n}"}).status_code
+            for n in range(25)
+        }
+
+    assert found == statuses
+
+
+# What another corpus has is looked for in the own one, where it is not: the reply is that to
+# something that is nowhere.
+def test_ids_of_another_corpus(guarded: str, token: Callable[..., str]) -> None:
+    with client(guarded, token("admin")) as admin:
+        other = f"/api/corpora/{OTHER}"
+        document = admin.get(f"{other}/documents").json()["documents"][0]["id"]
+        found = admin.get(f"{other}/key-elements", params={"text": "Alpha"}).json()
+        element = found["key_elements"][0]["id"]
+        run = admin.post(f"{other}/questions", json=QUESTION).json()["run"]
+        asked = [
+            ("GET", f"/api/corpora/{OWN}/documents/{{}}/outline", document, {}),
+            ("GET", f"/api/corpora/{OWN}/documents/{{}}/chunks/0", document, {}),
+            ("DELETE", f"/api/corpora/{OWN}/documents/{{}}", document, {}),
+            ("GET", f"/api/corpora/{OWN}/key-elements/{{}}/facts", element, {}),
+            ("GET", f"/api/corpora/{OWN}/key-elements/{{}}/neighbors", element, {}),
+            ("GET", "/api/runs/{}", run, {}),
+            ("GET", "/api/runs/{}/events", run, {}),
+            ("POST", "/api/runs/{}/resume", run, {}),
+            ("DELETE", "/api/runs/{}", run, {}),
+            ("POST", f"/api/corpora/{OWN}/questions", run, {**QUESTION, "follow": "{}"}),
+            ("POST", f"/api/corpora/{OWN}/questions", run[:6], {**QUESTION, "follow": "{}"}),
+            ("POST", "/v1/chat/completions", OTHER, CONVERSATION),
+            ("GET", "/v1/models/{}", OTHER, {}),
+        ]
+        with client(guarded, token("writer")) as web:
+            for method, path, id, body in asked:
+                answers = []
+                for one in (id, "".join(reversed(id))):
+                    sent = {"json": json.loads(json.dumps(body).replace("{}", one))} if body else {}
+                    answer = web.request(method, path.format(one), **sent)
+                    answers.append(
+                        (answer.status_code, answer.text.replace(one, "").partition("; ")[0])
+                    )
+                assert answers[0] == answers[1], path
+                assert answers[0][0] == 404, path
+            everything = [
+                web.get(path).text
+                for path in (
+                    "/api/corpora",
+                    "/api/jobs",
+                    "/v1/models",
+                    f"/api/corpora/{OWN}/export",
+                )
+            ]
+        assert admin.get(f"{other}/documents").json()["total"] == 1
+        metrics = admin.get("/metrics").text
+    assert not [text for text in everything if OTHER in text or SECRET in text or run in text]
+    assert not [name for name in (OWN, OTHER, run, document) if name in metrics]
+
+
+CONVERSATION = {"model": "{}", "messages": [{"role": "user", "content": "x"}]}
+
+
+def called(web: httpx.Client, corpus: str, **arguments: str) -> str:
+    """The result of MCP's `ask`, as it is sent."""
+    call = {"name": "ask", "arguments": arguments}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    headers = {"Accept": "application/json, text/event-stream", "Mcp-Session-Id": "a" * 32}
+    return web.post(f"/mcp/{corpus}", json=body, headers=headers).text
+
+
+# MCP asks by the limits of the token, follows no run of another corpus and tells none of its name;
+# there are no sessions that another token could enter.
+def test_mcp(guarded: str, token: Callable[..., str]) -> None:
+    with client(guarded, token("admin")) as admin:
+        run = admin.post(f"/api/corpora/{OTHER}/questions", json=QUESTION).json()["run"]
+    with client(guarded, token("reader", calls=1)) as web:
+        followed = called(web, OWN, follow=run, **QUESTION)
+        begun = called(web, OWN, follow=run[:1], **QUESTION)
+        answered, refused = (called(web, OWN, **QUESTION) for _ in range(2))
+
+    assert "There is no such run" in followed
+    assert "There is no such run" in begun
+    assert "Alpha met Beta here." in answered
+    assert "are used up" in refused
+    assert not [text for text in (followed, begun) if OTHER in text]
+
+
+# Reading in takes from the day as well, and a run that is stopped has taken what it took.
+def test_calls_of_a_day(guarded: str, token: Callable[..., str]) -> None:
+    with client(guarded, token("writer", calls=1)) as web:
+        texts = {"documents": [{"id": "n", "text": "Eta met Alpha here."}]}
+        job = finished_job(web, web.post(DOCUMENTS, json=texts).json()["job"])
+        after_job = web.post(f"/api/corpora/{OWN}/questions", json=QUESTION)
+        again = web.post(DOCUMENTS, json=texts)
+    gate.open.clear()
+    gate.waiting = 0
+    try:
+        with client(guarded, token("reader", calls=1)) as web:
+            run = begun_run(web)
+            while not gate.waiting:
+                time.sleep(0.01)
+            web.post(f"/api/runs/{run}/stop")
+            after_stop = web.post(f"/api/corpora/{OWN}/questions", json=QUESTION)
+    finally:
+        gate.open.set()
+
+    assert job["state"] == "finished"
+    assert [one.status_code for one in (after_job, again, after_stop)] == [429] * 3
+
+
+def begun_run(web: httpx.Client) -> str:
+    url, prefer = f"/api/corpora/{OWN}/questions", {"Prefer": "respond-async"}
+    return str(web.post(url, json=QUESTION, headers=prefer).json()["run"])
+
+
+# A reader changes nothing of others: no run of theirs, no job, no document.
+def test_a_readers_limits(guarded: str, token: Callable[..., str]) -> None:
+    gate.open.clear()
+    try:
+        with client(guarded, token("writer")) as writer, client(guarded, token()) as web:
+            run = begun_run(writer)
+            texts = {"documents": [{"id": "n", "text": "Eta met Alpha here."}]}
+            job = writer.post(DOCUMENTS, json=texts).json()["job"]
+            refused = [
+                web.post(f"/api/runs/{run}/stop"),
+                web.delete(f"/api/runs/{run}"),
+                web.post(f"/api/jobs/{job}/cancel"),
+                web.post(DOCUMENTS, json=texts),
+                web.delete(f"/api/corpora/{OWN}"),
+            ]
+            own = web.post(f"/api/runs/{begun_run(web)}/stop")
+            stopped = writer.post(f"/api/runs/{run}/stop")
+            finished_job(writer, job)
+    finally:
+        gate.open.set()
+
+    assert [one.status_code for one in refused] == [403] * 5
+    assert (own.status_code, stopped.status_code) == (204, 204)
+
+
+ENDS = {
+    "revoked": "DELETE FROM tokens WHERE name = ?",
+    "expired": "UPDATE tokens SET expires = 1 WHERE name = ?",
+}
+
+
+# What a token watches or waits for ends with it, while the run goes on for others.
+@pytest.mark.parametrize("statement", ENDS.values(), ids=ENDS.keys())
+def test_streams_end(
+    guarded: str,
+    home: Path,
+    token: Callable[..., str],
+    statement: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(protection, "CHECK_SECONDS", 0.1)
+    name = uuid4().hex
+    gate.open.clear()
+    try:
+        with (
+            client(guarded, token(name=name)) as web,
+            client(guarded, token()) as other,
+            ThreadPoolExecutor(1) as thread,
+        ):
+            run = begun_run(web)
+            waiting = thread.submit(web.post, f"/api/corpora/{OWN}/questions", json=QUESTION)
+            with web.stream("GET", f"/api/runs/{run}/events") as watched:
+                lines = watched.iter_lines()
+                next(lines)
+                with closing(sqlite3.connect(home / "tokens.sqlite")) as file:
+                    file.execute(statement, [name])
+                    file.commit()
+                rest = list(lines)
+            answer = waiting.result()
+            status = other.get(f"/api/runs/{run}").json()["status"]
+            gate.open.set()
+    finally:
+        gate.open.set()
+
+    assert not [line for line in rest if "QuestionAnswered" in line]
+    assert answer.status_code == 401
+    assert status == "running"
