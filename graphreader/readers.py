@@ -139,19 +139,20 @@ def check_for_corpus(name: str) -> None:
 
 def ask(name: str, context: ExecutionContext, question: str) -> Reading:
     """Have the reader of that name answer from a corpus. Raises UsageError, DecisionError."""
+    return sync.run(aask(name, context, question))
+
+
+async def aask(name: str, context: ExecutionContext, question: str) -> Reading:
+    """The same in GraphReader's own event loop."""
     check_for_corpus(name)
     question = check_question(question)
-
-    async def answer() -> Reading:
-        catalog = await context.resources.catalog(context.corpus)
-        documents = await catalog.texts(context.corpus)
-        if not documents:
-            raise UsageError(empty_corpus_message(context.corpus))
-        material = Material(documents, preset_for(sum(count(one.text) for one in documents)))
-        reader = make(name, material, context.resources.models)
-        return replace(await reader.aask(question), corpus=context.corpus)
-
-    return sync.run(answer())
+    catalog = await context.resources.catalog(context.corpus)
+    documents = await catalog.texts(context.corpus)
+    if not documents:
+        raise UsageError(empty_corpus_message(context.corpus))
+    material = Material(documents, preset_for(sum(count(one.text) for one in documents)))
+    reader = make(name, material, context.resources.models)
+    return replace(await reader.aask(question), corpus=context.corpus)
 
 
 def _kind_of(name: str) -> tuple[ReaderKind, re.Match[str]]:

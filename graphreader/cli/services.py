@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import urlsplit
 
 import typer
 from rich.filesize import decimal
@@ -187,14 +186,12 @@ def browser(
     """
     from graphreader.settings import display_url
     from graphreader.store.connection import statements_folder
+    from graphreader.store.embedded.server import browser_address
 
     settings = read_settings()
     if settings.neo4j_uri:
-        host = urlsplit(settings.neo4j_uri).hostname or "localhost"
-        host = f"[{host}]" if ":" in host else host
-        is_aura = host.endswith(".databases.neo4j.io")
         access = {
-            "browser": "https://console.neo4j.io" if is_aura else f"http://{host}:7474/browser/",
+            "browser": browser_address(settings) or "",
             "uri": display_url(settings.neo4j_uri),
             "username": settings.neo4j_username,
         }

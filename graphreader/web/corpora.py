@@ -122,6 +122,14 @@ async def upload(request: Request, corpus: Writable, server: Server, visitor: Vi
     return JSONResponse(asdict(queued), HTTPStatus.ACCEPTED, headers)
 
 
+@router.post("/api/corpora/{corpus}/retry", status_code=HTTPStatus.ACCEPTED)
+async def retry(corpus: Writable, server: Server, visitor: Visitor) -> Response:
+    """Extract the facts of the chunks that have none, and of no others; the reply is the job."""
+    queued = server.jobs.submit(server.jobs.new_id(), corpus, visitor.name, ())
+    headers = {"Location": f"/api/jobs/{queued.job}"}
+    return JSONResponse(asdict(queued), HTTPStatus.ACCEPTED, headers)
+
+
 class _Files:
     """Writes the files of a multipart body, as it comes, each into a folder of its number."""
 

@@ -55,6 +55,8 @@ logger = logging.getLogger("graphreader.web")
 class Job:
     """Files to read into a corpus, by the names that they were sent under; times of the epoch.
 
+    Without files the chunks that have no facts yet are read again.
+
     `report` is the outcome of each file, `error` why the job has failed.
     """
 
@@ -285,7 +287,11 @@ class Jobs:
                 uploaded(next(self.folder_of(job.job).joinpath(str(number)).iterdir()), name)
                 for number, name in enumerate(job.files)
             ]
-            found = await self._reader.at(job.corpus).aingest(*sources, progress=follow)
+            reader = self._reader.at(job.corpus)
+            if sources:
+                found = await reader.aingest(*sources, progress=follow)
+            else:
+                found = await reader.aretry_failed(progress=follow)
             report = found.as_dict()
         except NothingReadError as failure:
             state, report, error = "failed", failure.report.as_dict(), str(failure)

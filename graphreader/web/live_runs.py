@@ -20,6 +20,7 @@ from graphreader.web.access import LimitError, Token, TokenStore
 from graphreader.web.problems import detail_of, status_of
 from graphreader.web.run_progress import RunProgress
 
+UNKEPT_SECONDS = 3_600.0  # the same, for runs that are kept nowhere else
 KEPT_SECONDS = 60.0  # for which a run that is over can still be watched from its events
 QUESTIONS_AT_ONCE = 16  # of a token without a limit of its own
 
@@ -38,6 +39,7 @@ class LiveRun:
     progress: RunProgress
     follow: str | None = None
     began: float = field(default_factory=time.time)
+    is_kept: bool = True
     events: list[Plain] = field(default_factory=list)
     reading: Reading | None = None
     failure: GraphReaderError | None = None
@@ -91,10 +93,16 @@ class LiveRuns:
         return self._runs.get(run)
 
     def begin(
-        self, token: Token, request: RunRequest, heard: Callable[[Event], None] | None = None
+        self,
+        token: Token,
+        request: RunRequest,
+        *,
+        events: AsyncGenerator[Event] | None = None,
+        heard: Callable[[Event], None] | None = None,
     ) -> LiveRun:
         """Begin or resume a run for the holder of a token; `heard` is called with its events.
 
+        `events` are those of another reader, whose runs are not kept but for an hour here.
         Raises LimitError.
         """
         now = time.monotonic()
@@ -122,8 +130,9 @@ class LiveRuns:
         )
         self._runs[id] = live
         request = request if request.resume else replace(request, run=id)
-        events = with_waiting(execute(self._resources, request))
-        live.task = asyncio.create_task(self._follow(live, token, events, heard))
+        live.is_kept = events is None
+        stream = with_waiting(events or execute(self._resources, request))
+        live.task = asyncio.create_task(self._follow(live, token, stream, heard))
         return live
 
     async def stop(self, run: str) -> bool:
@@ -177,4 +186,5 @@ class LiveRuns:
 
 
 def _is_over(live: LiveRun, now: float) -> bool:
-    return live.ended is not None and now - live.ended > KEPT_SECONDS
+    kept = KEPT_SECONDS if live.is_kept else UNKEPT_SECONDS
+    return live.ended is not None and now - live.ended > kept

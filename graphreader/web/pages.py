@@ -14,6 +14,7 @@ from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -22,17 +23,13 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from graphreader.documents import check_corpus_name
 from graphreader.errors import UnknownCorpusError
-from graphreader.html_report.graph_view import MOST_NODES, visited_ids
-from graphreader.html_report.page import environment, sections
+from graphreader.html_report.page import environment
 from graphreader.ingestion.loading.formats import SUFFIXES
 from graphreader.store.catalog import run_subgraph
-from graphreader.store.explorer import GraphExplorer
-from graphreader.web.access import NotAllowedError, Token
+from graphreader.store.embedded.server import browser_address
+from graphreader.web.access import NotAllowedError
 from graphreader.web.jobs import Job
-from graphreader.web.live_runs import LiveRun
-from graphreader.web.problems import detail_of
 from graphreader.web.protection import COOKIE
-from graphreader.web.run_progress import RunProgress
 from graphreader.web.services import (
     Page,
     Paged,
@@ -40,12 +37,12 @@ from graphreader.web.services import (
     Server,
     Services,
     Visitor,
-    corpus_of_run,
 )
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 CHANGE_SECONDS = 0.4  # between two states of a live part
 _SHOWN_JOBS = 5
+_READERS = ("rag-bm25-3", "rag-embedding-3", "full-text", "read-agent-p", "search-agent")
 _MOST_NEIGHBORS = 2_000
 
 _STATIC = {
@@ -101,6 +98,7 @@ def render(request: Request, template: str, **values: Any) -> str:
             static=lambda name: at(f"/static/{name}?{_static(name)[1]}"),
             visitor=getattr(request.state, "token", None),
             with_tokens=request.app.state.services.tokens is not None,
+            readers=_READERS,
             **values,
         )
     )
@@ -241,6 +239,7 @@ async def documents_page(
         here="documents",
         title=title,
         all=len(found),
+        incomplete=sum(one.status == "incomplete" for one in found),
         suffixes=SUFFIXES,
         jobs=_jobs(server, corpus),
         **_part(part, chosen, "documents"),
@@ -382,131 +381,29 @@ async def element_page(
         }
         for edge in subgraph.edges
     ]
-    values: dict[str, Any] = {
-        "found": facts,
-        "near": near,
-        "elements": [*nodes, *edges],
-        "asked": neighbors,
-    }
-    return page(request, "element.html", corpus=corpus, here="search", **values)
-
-
-@dataclass(frozen=True, slots=True)
-class _RunView:
-    """A run as its page shows it; `status` as in `runs list`."""
-
-    run: str
-    corpus: str
-    question: str
-    status: str
-    progress: RunProgress
-    error: str | None = None
-    follow: str | None = None
-    began: float = 0.0
-
-
-async def _view(server: Services, visitor: Token, run: str) -> _RunView:
-    corpus = await corpus_of_run(server, visitor, run)
-    if live := server.runs.find(run):
-        error = detail_of(live.failure) if live.failure else None
-        return _RunView(
-            run,
-            corpus,
-            live.question,
-            _status(live),
-            live.progress,
-            error,
-            live.follow,
-            live.began,
-        )
-    kept = await server.reader.arun(run)
-    summary = kept.summary
-    progress = RunProgress(corpus, summary.question, reading=kept.reading)
-    for event in kept.events:
-        progress.add(event)
-    return _RunView(
-        run,
-        corpus,
-        summary.question,
-        summary.status,
-        progress,
-        summary.error,
-        summary.follow,
-        summary.began,
+    return page(
+        request,
+        "element.html",
+        corpus=corpus,
+        here="search",
+        found=facts,
+        near=near,
+        elements=[*nodes, *edges],
+        asked=neighbors,
+        browser=await _browser_link(server, facts.element.name, corpus),
     )
 
 
-def _status(live: LiveRun) -> str:
-    if live.ended is None:
-        return "running"
-    return "finished" if live.reading else "failed" if live.failure else "interrupted"
-
-
-async def _run_part(request: Request, server: Services, view: _RunView) -> str:
-    """The sections of a run, as far as it has come."""
-    reading = view.progress.so_far()
-    connection = await server.reader.context.resources.connection()
-    explorer = GraphExplorer(connection, view.corpus)
-    places = [(one.document_id, one.chunk) for one in reading.citations]
-    passages = await explorer.passages(places)
-    ids = visited_ids(reading, passages)[:MOST_NODES]
-    subgraph = await run_subgraph(connection, view.corpus, ids)
-    is_over = view.progress.reading is not None
-    values = sections(
-        reading, passages, subgraph, () if is_over else view.progress.under_way, is_over=is_over
+async def _browser_link(server: Services, name: str, corpus: str) -> str | None:
+    """The key element in Neo4j Browser, for the person at this machine."""
+    settings = server.reader.context.resources.settings
+    address = None if server.tokens else await asyncio.to_thread(browser_address, settings)
+    statement = (
+        f"MATCH (k:KeyElement {{corpus: {json.dumps(corpus)}, name: {json.dumps(name)}}})"
+        "<-[names:HAS_KEY_ELEMENT]-(f:AtomicFact)<-[has:HAS_ATOMIC_FACT]-(c:Chunk)\n"
+        "RETURN k, names, f, has, c LIMIT 30"
     )
-    return render(request, "run_part.html", view=view, corpus=view.corpus, **values)
-
-
-@router.get("/runs/{run}")
-async def run_page(run: str, request: Request, server: Server, visitor: Visitor) -> Response:
-    """A run: live while it is under way, then with its answer."""
-    view = await _view(server, visitor, run)
-    part = await _run_part(request, server, view)
-    earlier = [one async for one in _earlier(server, visitor, view)]
-    values: dict[str, Any] = {
-        "view": view,
-        "part": part,
-        "earlier": earlier[::-1],
-        "question": view.question,
-    }
-    return page(request, "run_page.html", corpus=view.corpus, here="runs", **values)
-
-
-async def _earlier(server: Services, visitor: Token, view: _RunView) -> AsyncIterator[_RunView]:
-    """The runs that this one follows up, the latest first."""
-    seen, follow = {view.run}, view.follow
-    while follow and follow not in seen and len(seen) < 20:
-        seen.add(follow)
-        try:
-            before = await _view(server, visitor, follow)
-        except Exception:  # deleted meanwhile
-            return
-        yield before
-        follow = before.follow
-
-
-@router.get("/runs/{run}/live")
-async def live_run(run: str, request: Request, server: Server, visitor: Visitor) -> Response:
-    """The sections of a run, whenever they have changed, until it is over."""
-    await corpus_of_run(server, visitor, run)
-
-    async def events() -> AsyncIterator[ServerSentEvent]:
-        version = -1
-        while live := server.runs.find(run):
-            changed, is_over = live.changed, live.ended is not None
-            if live.progress.version != version or is_over:
-                version = live.progress.version
-                view = await _view(server, visitor, run)
-                yield ServerSentEvent(await _run_part(request, server, view), event="part")
-            if is_over:
-                break
-            await asyncio.sleep(CHANGE_SECONDS)
-            if live.progress.version == version and live.ended is None:
-                await changed.wait()
-        yield ServerSentEvent("", event="over")
-
-    return EventSourceResponse(events(), ping=15)
+    return f"{address}?cmd=edit&arg={quote(statement)}" if address else None
 
 
 @router.get("/docs")

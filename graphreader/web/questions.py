@@ -3,7 +3,7 @@
 import asyncio
 import json
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +13,9 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel, Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from graphreader.agent.events import as_plain
+from graphreader.agent.events import Event, QuestionAnswered, as_plain
+from graphreader.integrations.langgraph import ExecutionContext
+from graphreader.readers import aask, check_for_corpus
 from graphreader.runs import RunRequest, with_options
 from graphreader.settings import Mode
 from graphreader.web.live_runs import LiveRun
@@ -37,6 +39,9 @@ class Question(BaseModel):
 
     question: str = Field(max_length=20_000, description="A whole question.")
     mode: Mode | None = Field(None, description="`adaptive` or `paper`.")
+    reader: str | None = Field(
+        None, max_length=100, description="Another reader, to compare: `rag-bm25-3`, `full-text`..."
+    )
     follow: str | None = Field(None, description="The run that the question follows up.")
     options: list[Annotated[str, Field(max_length=2_000)]] = Field(
         default_factory=list, max_length=20, description="The answer is one of these."
@@ -57,6 +62,8 @@ async def ask(
     The answer is the reading as JSON; with `Accept: text/event-stream` the events of the run as
     they come; with `Prefer: respond-async` its id at once, to be watched under `/api/runs`.
     """
+    if asked.reader not in (None, "graphreader"):
+        check_for_corpus(asked.reader)
     if asked.follow is not None:
         await corpus_of_run(server, visitor, asked.follow)
     request = RunRequest(
@@ -66,13 +73,23 @@ async def ask(
         follow=asked.follow,
         stream_answer=True,
     )
-    live = server.runs.begin(visitor, request)
+    if asked.reader not in (None, "graphreader"):
+        events = _other_reader(asked.reader, server.reader.at(corpus).context, request.question)
+        live = server.runs.begin(visitor, request, events=events)
+    else:
+        live = server.runs.begin(visitor, request)
     headers = {"Location": f"/api/runs/{live.run}"}
     if "respond-async" in prefer:
         return JSONResponse({"run": live.run}, HTTPStatus.ACCEPTED, headers)
     if "text/event-stream" in accept:
         return _stream(live, 0, headers)
     return await _answer(live, headers)
+
+
+async def _other_reader(
+    name: str, context: ExecutionContext, question: str
+) -> AsyncGenerator[Event]:
+    yield QuestionAnswered(await aask(name, context, question))
 
 
 async def _answer(live: LiveRun, headers: dict[str, str]) -> Response:
@@ -174,7 +191,8 @@ async def delete(run: str, server: Server, visitor: Visitor) -> None:
 async def report(run: str, server: Server, visitor: Visitor) -> Response:
     """The report of a finished run, one HTML page that can be handed on."""
     corpus = await corpus_of_run(server, visitor, run)
-    reading = (await server.reader.arun(run)).reading
+    live = server.runs.find(run)
+    reading = live.reading if live else (await server.reader.arun(run)).reading
     if reading is None:
         return problem(HTTPStatus.CONFLICT, "The run has no answer yet: wait, or resume it.")
     with tempfile.TemporaryDirectory() as folder:

@@ -1,10 +1,12 @@
 """What a run has done so far, from its events, as the reading that it will become."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from graphreader.agent.events import (
     AnswerToken,
+    ChunkRead,
     Event,
+    FactsRead,
     FunctionChosen,
     NodesChosen,
     NoteTaken,
@@ -24,6 +26,12 @@ class _PathSoFar:
     stopped: Stopped | None = None
     error: str | None = None
 
+    def name_chunk(self, name: str, chunk: int) -> None:
+        """Name the chunk that a turn has read by its number, such as 1.3."""
+        for n, call in enumerate(self.functions):
+            if call.argument.endswith(f".{chunk}") and call.name.startswith("read_"):
+                self.functions[n] = replace(call, argument=name)
+
     @property
     def node_id(self) -> str:
         """The id of the initial node, where the first function was chosen."""
@@ -33,7 +41,10 @@ class _PathSoFar:
 
 @dataclass(slots=True)
 class RunProgress:
-    """A run under way; `version` grows with each change, `waiting` says for what it waits."""
+    """A run under way; `version` grows with each change, `waiting` says for what it waits.
+
+    `places` are the chunks (document's id, index) that were read or whose facts were shown.
+    """
 
     corpus: str
     question: str
@@ -41,6 +52,7 @@ class RunProgress:
     needs: tuple[str, ...] = ()
     waiting: str = ""
     reading: Reading | None = None
+    places: dict[tuple[str, int], None] = field(default_factory=dict)
     _plan: str = ""
     _answer: str = ""
     _paths: list[_PathSoFar] = field(default_factory=list)
@@ -56,6 +68,11 @@ class RunProgress:
                 self._paths += [_PathSoFar(node) for node in nodes]
             case FunctionChosen(path=number, node=node, call=call):
                 self._path(number, node).functions.append(call)
+            case ChunkRead(path=number, document=document, document_id=id, chunk=chunk):
+                self.places[id, chunk] = None
+                self._path(number).name_chunk(f"{document}, chunk {chunk}", chunk)
+            case FactsRead(places=places):
+                self.places |= {(id, chunk): None for id, chunk, _ in places}
             case NoteTaken(path=number, notebook=notebook):
                 self._path(number).notebook = notebook
             case PathEnded(path=number, stopped=stopped, notebook=notebook, error=error):

@@ -10,6 +10,7 @@ import time
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 from pydantic import SecretStr
@@ -81,6 +82,17 @@ def running(settings: Settings) -> RunningServer | None:
     if not access or not state or not _speaks_bolt(access.bolt):
         return None
     return _describe(home, access, state)
+
+
+def browser_address(settings: Settings) -> str | None:
+    """The address of Neo4j Browser, None if the embedded server does not run."""
+    if settings.neo4j_uri:
+        host = urlsplit(settings.neo4j_uri).hostname or "localhost"
+        host = f"[{host}]" if ":" in host else host
+        is_aura = host.endswith(".databases.neo4j.io")
+        return "https://console.neo4j.io" if is_aura else f"http://{host}:7474/browser/"
+    server = running(settings)
+    return f"{server.http}/browser/" if server else None
 
 
 def ensure_running(settings: Settings, progress: Progress | None = None) -> RunningServer:

@@ -55,7 +55,9 @@
       event.preventDefault();
       if (!box.value.trim() || form.ariaBusy === "true") return;
       form.ariaBusy = "true";
-      const body = JSON.stringify({ question: box.value, mode: form.elements.mode.value, follow: form.dataset.follow });
+      const how = form.elements.reader.value;
+      const reader = ["adaptive", "paper"].includes(how) ? { mode: how } : { reader: how };
+      const body = JSON.stringify({ question: box.value, ...reader, follow: form.dataset.follow });
       const headers = { "Content-Type": "application/json", Prefer: "respond-async" };
       const response = await request("POST", form.dataset.ask, { headers, body });
       form.ariaBusy = "false";
@@ -81,7 +83,7 @@
     source.addEventListener("over", async () => {
       over = true;
       source.close();
-      if ($("follow")) $("follow").hidden = !part.querySelector(".status.finished");
+      if ($("follow")) $("follow").hidden = !part.querySelector(".status.finished:not(.unkept)");
       if ($("documents")) await reloadDocuments();
     });
     source.addEventListener("error", () => {
