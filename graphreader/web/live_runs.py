@@ -144,6 +144,11 @@ class LiveRuns:
         await asyncio.gather(live.task, return_exceptions=True)
         return True
 
+    def forget(self, run: str) -> None:
+        """Forget a run that is over and was deleted."""
+        if (live := self._runs.get(run)) and live.ended is not None:
+            del self._runs[run]
+
     async def aclose(self) -> None:
         """Stop all runs; they can be resumed."""
         for run in list(self._runs):

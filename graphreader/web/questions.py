@@ -185,6 +185,7 @@ async def delete(run: str, server: Server, visitor: Visitor) -> None:
     await corpus_of_run(server, visitor, run)
     must_write(visitor)
     await server.reader.adelete_runs(run)
+    server.runs.forget(run)
 
 
 @router.get("/api/runs/{run}/report", response_class=HTMLResponse)

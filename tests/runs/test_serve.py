@@ -119,6 +119,10 @@ def test_a_question(local: str) -> None:
             seen = events_of(watched)
         listed = web.get(f"/api/corpora/{OWN}/runs", params={"limit": 1}).json()
         deleted = web.delete(f"/api/runs/{run}")
+        gone = web.get(f"/api/runs/{run}").status_code
+        other = web.post(
+            f"/api/corpora/{OWN}/questions", json={**QUESTION, "reader": "rag-bm25-3"}
+        ).json()
         follow = web.post(
             f"/api/corpora/{OWN}/questions", json={**QUESTION, "follow": later.json()["run"]}
         )
@@ -132,6 +136,7 @@ def test_a_question(local: str) -> None:
     assert "Whom did Alpha meet?" in report.text
     assert listed["total"] >= 3
     assert len(listed["runs"]) == 1
+    assert (gone, other["reader"]) == (404, "rag-bm25-3")
     assert (deleted.status_code, follow.json()["answer"]) == (204, "Beta")
 
 
