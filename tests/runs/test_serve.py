@@ -21,6 +21,7 @@ from mcp import Client
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 from graphreader.agent.adaptive.tasks import TurnTask
+from graphreader.baselines.answering import PassagesTask, TextAnswer
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
 from graphreader.web.access import TokenStore
