@@ -10,7 +10,14 @@ import typer
 
 from graphreader.cli.console import print_error, print_json, print_result, print_table
 from graphreader.cli.main import Interrupted
-from graphreader.cli.options import JsonFlag, corpus_option, flag, read_settings, start_progress
+from graphreader.cli.options import (
+    JsonFlag,
+    corpus_option,
+    flag,
+    read_settings,
+    start_embedded,
+    start_progress,
+)
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,6 +80,8 @@ def serve(
             "one with `graphreader token create NAME --role admin`."
         )
     listening = _listen(host, port)
+    if not settings.neo4j_uri:
+        start_embedded(settings)
     options = ServeOptions(with_tokens, [host, *allowed_host], root_path, corpus)
     reader = GraphReader(settings=settings, server_progress=start_progress())
     server = make_server(reader, options, proxy_headers=proxy_headers)
