@@ -20,6 +20,7 @@ from graphreader.ingestion.loading.sources import uploaded
 from graphreader.ingestion.report import (
     ChunkProgress,
     DocumentEnd,
+    DocumentReport,
     DocumentStart,
     EmbeddingProgress,
     IngestEvent,
@@ -85,8 +86,10 @@ class JobProgress:
         self.waiting = ""
         match event:
             case DocumentStart(title=title, chunks=chunks, missing=missing):
-                started = {"title": title, "status": "reading", "chunks": chunks, "facts": 0}
-                self.documents[title] = {**started, "asked": missing, "done": 0}
+                self.documents[title] = {
+                    **asdict(DocumentReport(title, "", "incomplete", chunks=chunks, asked=missing)),
+                    **{"status": "reading", "done": 0},
+                }
             case ChunkProgress(title=title, chunks=chunks, facts=facts):
                 self.documents[title]["done"] += chunks
                 self.documents[title]["facts"] += facts
