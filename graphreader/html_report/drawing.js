@@ -3,7 +3,7 @@
 
 window.drawing = (() => {
   const $ = (id) => document.getElementById(id);
-  const MANY = 300; // nodes, beyond which forces take too long
+  const MANY = 300; // nodes for which forces take too long
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   let cy;
@@ -26,7 +26,7 @@ window.drawing = (() => {
       { selector: "node.document", style: { shape: "rectangle", "border-style": "dashed", width: 26 * node, height: 32 * node } },
       { selector: "node.question", style: { shape: "diamond", "background-color": colour("accent"), "border-color": colour("accent"), width: 30 * node, height: 30 * node } },
       { selector: "edge", style: { width: 1.5, "line-color": colour("line"), "curve-style": cy?.nodes().length > MANY ? "haystack" : "bezier" } },
-      { selector: "edge.tie", style: { "line-style": "dotted", "line-color": colour("soft"), "line-opacity": 0.45 } },
+      { selector: "edge.tie, edge.spoke", style: { "line-style": "dotted", "line-color": colour("soft"), "line-opacity": 0.45 } },
       { selector: "edge.belongs", style: { "line-style": "dashed" } },
       ...[1, 2, 3, 4, 5, 6, 7, 8].map((number) => ({ selector: `edge.way[colour = ${number}]`, style: {
         width: 2.5, "line-color": colour(`p${number}`), "target-arrow-color": colour(`p${number}`), "target-arrow-shape": "triangle",
@@ -42,9 +42,10 @@ window.drawing = (() => {
     ];
   };
 
-  // Force-directed, and the same each time: new nodes begin on a spiral, not by chance.
+  // Force-directed, and the same each time: new nodes begin on a spiral, not by chance. Too many for
+  // that stay on it.
   const layout = (more) => (cy.nodes().length > MANY
-    ? { name: "concentric", animate: false, padding: 30, minNodeSpacing: 4, concentric: (node) => node.degree(), levelWidth: () => 8, ...more }
+    ? { name: "preset", animate: false, padding: 30, ...more }
     : {
       name: "cose", randomize: false, animate: false, padding: 30, nodeDimensionsIncludeLabels: true, nodeRepulsion: (node) => (node.hasClass("document") ? 4000 : 60000),
       idealEdgeLength: (edge) => ({ way: 70, tie: 110, belongs: 30 })[edge.classes()[0]],

@@ -69,6 +69,7 @@ def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
             jobs.start()
             stack.push_async_callback(jobs.aclose)
             stack.push_async_callback(mcp.aclose)
+            app.state.sizes = {}
             app.state.services = Services(reader, tokens, runs, jobs)
             metrics.questions.set_function(lambda: runs.under_way)
             yield

@@ -25,7 +25,7 @@ from graphreader.documents import check_corpus_name
 from graphreader.errors import UnknownCorpusError
 from graphreader.html_report.page import environment
 from graphreader.ingestion.loading.formats import SUFFIXES
-from graphreader.store.catalog import run_subgraph
+from graphreader.store.catalog import CorpusSummary, Stats, run_subgraph
 from graphreader.store.embedded.server import browser_address
 from graphreader.web.access import NotAllowedError
 from graphreader.web.jobs import Job
@@ -42,6 +42,8 @@ from graphreader.web.services import (
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 CHANGE_SECONDS = 0.4  # between two states of a live part
 _SHOWN_JOBS = 5
+_MOST_SIZES = 1_000  # that are kept, of corpora that have not changed
+_MOST_TIED = 200  # neighbors whose own facts in common are drawn as well
 _READERS = ("rag-bm25-3", "rag-embedding-3", "full-text", "read-agent-p", "search-agent")
 _MOST_NEIGHBORS = 2_000
 
@@ -179,16 +181,33 @@ async def ask_page(
     corpus: Readable, request: Request, server: Server, visitor: Visitor
 ) -> Response:
     """The question box, and the latest questions."""
-    reader = server.reader.at(corpus)
-    try:
-        stats = await reader.astats()
-    except UnknownCorpusError:
+    summary = await _summary(server, corpus)
+    if summary is None:
         root = request.scope.get("root_path", "")
         return RedirectResponse(f"{root}/corpora/{corpus}/documents", HTTPStatus.SEE_OTHER)
     runs = await _runs(server, corpus)
     mode = server.reader.context.resources.settings.mode
-    values: dict[str, Any] = {"stats": stats, "runs": runs[:10], "total": len(runs), "mode": mode}
-    return page(request, "ask.html", corpus=corpus, here="ask", **values)
+    values: dict[str, Any] = {"runs": runs[:10], "total": len(runs), "mode": mode}
+    return page(request, "ask.html", corpus=corpus, here="ask", summary=summary, **values)
+
+
+async def _summary(server: Services, corpus: str) -> CorpusSummary | None:
+    found = await server.reader.acorpora()
+    return next((one for one in found if one.corpus == corpus), None)
+
+
+@router.get("/corpora/{corpus}/sizes")
+async def sizes_part(
+    corpus: Readable, request: Request, server: Server, visitor: Visitor
+) -> Response:
+    """The sizes of a corpus, which take seconds where it is large: a part of the page above."""
+    summary = await _summary(server, corpus)
+    known: dict[CorpusSummary | None, Stats] = request.app.state.sizes
+    if summary not in known:
+        if len(known) >= _MOST_SIZES:
+            known.clear()
+        known[summary] = await server.reader.at(corpus).astats()
+    return page(request, "sizes.html", corpus=corpus, stats=known[summary])
 
 
 async def _runs(server: Services, corpus: str) -> list[Any]:
@@ -352,34 +371,39 @@ async def element_page(
     reader = server.reader.at(corpus)
     facts = await reader.afacts(element)
     near = await reader.aneighbors(facts.element.id, limit=min(neighbors, 1_000))
-    connection = await server.reader.context.resources.connection()
-    ids = [facts.element.id, *(one.id for one in near)]
-    subgraph = await run_subgraph(connection, corpus, ids)
     root = request.scope.get("root_path", "")
+    named = [(facts.element.id, facts.element.name), *((one.id, one.name) for one in near)]
     nodes = [
         {
             "data": {
-                "id": one.id,
-                "name": one.name,
-                "label": one.name,
-                "href": f"{root}/corpora/{corpus}/elements/{one.id}",
+                "id": id,
+                "name": name,
+                "label": name,
+                "href": f"{root}/corpora/{corpus}/elements/{id}",
             },
-            "classes": "element begins" if one.id == facts.element.id else "element",
+            "classes": "element begins" if id == facts.element.id else "element",
         }
-        for one in subgraph.elements
+        for id, name in named
     ]
-    edges = [
+    if len(near) > _MOST_TIED:
+        ties = [(facts.element.id, one.id, one.shared, "") for one in near]
+    else:
+        connection = await server.reader.context.resources.connection()
+        ids = [facts.element.id, *(one.id for one in near)]
+        edges = (await run_subgraph(connection, corpus, ids)).edges
+        ties = [(edge.one, edge.other, edge.facts, edge.fact) for edge in edges]
+    lines = [
         {
             "data": {
-                "id": f"{edge.one} {edge.other}",
-                "source": edge.one,
-                "target": edge.other,
-                "facts": edge.facts,
-                "fact": edge.fact,
+                "id": f"{one} {other}",
+                "source": one,
+                "target": other,
+                "facts": count,
+                "fact": fact,
             },
-            "classes": "tie",
+            "classes": "tie" if fact else "spoke",
         }
-        for edge in subgraph.edges
+        for one, other, count, fact in ties
     ]
     return page(
         request,
@@ -388,7 +412,7 @@ async def element_page(
         here="search",
         found=facts,
         near=near,
-        elements=[*nodes, *edges],
+        elements=[*nodes, *lines],
         asked=neighbors,
         browser=await _browser_link(server, facts.element.name, corpus),
     )

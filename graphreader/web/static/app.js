@@ -93,6 +93,11 @@
   };
   for (const part of document.querySelectorAll("[data-live]")) if (part.dataset.active) follow(part);
 
+  // A part that takes longer than the rest of the page.
+  for (const part of document.querySelectorAll("[data-load]")) {
+    fetch(part.dataset.load).then(async (response) => { if (response.ok) part.innerHTML = await response.text(); }, () => {});
+  }
+
   const reloadDocuments = async () => {
     const response = await request("GET", location.href);
     if (!response) return;
