@@ -6,10 +6,14 @@ INSTALL = UV_SYSTEM_CERTS=1 \
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) 2>/dev/null \
 	|| $(BIN)/python -m pip install --quiet --require-hashes -r $(1)
 
-.PHONY: demo studio test soak check format docs lock pictures notebooks release clean
+.PHONY: demo serve studio test soak check format docs lock pictures notebooks release clean
 
 demo: .venv/run.stamp
 	@$(BIN)/python examples/demo.py
+
+# The page and the HTTP interface, with the example to ask about.
+serve: .venv/serve.stamp
+	@$(BIN)/python examples/demo.py serve $(if $(PORT),--port $(PORT))
 
 # LangGraph's own server, with the agent and the reading-in as graphs to step through.
 studio: .venv/studio.stamp
@@ -59,6 +63,10 @@ docs: .venv/test.stamp
 	@$(call INSTALL,requirements/studio.lock)
 	@touch $@
 
+.venv/serve.stamp: .venv/run.stamp requirements/serve.lock
+	@$(call INSTALL,requirements/serve.lock)
+	@touch $@
+
 .venv/release.stamp: .venv/run.stamp requirements/release.lock
 	@$(call INSTALL,requirements/release.lock)
 	@touch $@
@@ -82,7 +90,8 @@ lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 		pyproject.toml --extra studio -c requirements/test.lock -o requirements/studio.lock --quiet
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-		pyproject.toml --extra serve -c requirements/test.lock -o requirements/serve.lock --quiet
+		pyproject.toml --extra serve --extra documents -c requirements/test.lock \
+		-o requirements/serve.lock --quiet
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 		--group release -c requirements/test.lock -o requirements/release.lock --quiet
 

@@ -1,4 +1,7 @@
-"""The main job from end to end, with the commands that a person types. `make demo` runs this."""
+"""The main job from end to end, with the commands that a person types. `make demo` runs this.
+
+`make serve` runs it with `serve` and its options: the text is read in, and the server begun.
+"""
 
 import os
 import re
@@ -35,14 +38,18 @@ def show() -> int:
         # What a model reads stays apart from what word overlap reads.
         corpus += "-" + re.sub(r"\W+", "-", settings.chosen_model)
     text = str(TEXT.relative_to(Path.cwd()) if TEXT.is_relative_to(Path.cwd()) else TEXT)
-    for arguments in (
-        ["ingest", text, "--corpus", corpus],
+    commands = [
         ["ask", QUESTION, "--corpus", corpus, "--keep-run"],
         ["browser"],
-    ):
+    ]
+    if serve := sys.argv[1:]:
+        commands = [[*serve, "--corpus", corpus]]
+    for arguments in (["ingest", text, "--corpus", corpus], *commands):
         code = run(arguments)
         if code:
             return code
+    if serve:
+        return 0
     print(
         "\nThe queries run and why in cypher/inspect draw there how the answer was found: "
         "docs/neo4j-browser.md\nsays how."

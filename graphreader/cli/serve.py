@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SERVE_EXAMPLES = (
     "graphreader serve",
-    "graphreader serve --host 0.0.0.0  # after `graphreader token create`",
+    "graphreader serve --host 0.0.0.0 --first-token",
 )
 TOKEN_EXAMPLES = (
     "graphreader token create anna --role writer --corpus books",
@@ -58,6 +58,10 @@ def serve(
     root_path: Annotated[
         str, typer.Option(metavar="PATH", help="Behind a proxy: the path that it serves this at.")
     ] = "",
+    first_token: Annotated[
+        bool,
+        flag("--first-token", help="If there is no token yet, make an admin's, and print it once."),
+    ] = False,
 ) -> None:
     """Serve the page, the HTTP interface and MCP for all corpora.
 
@@ -74,7 +78,9 @@ def serve(
     from graphreader.web.access import TokenStore
 
     with_tokens = not _is_loopback(host) or proxy_headers or bool(root_path)
-    if with_tokens and not TokenStore.of(settings.home).all():
+    tokens = TokenStore.of(settings.home)
+    needs_first = with_tokens and not tokens.all()
+    if needs_first and not first_token:
         raise UsageError(
             "Other machines can reach this address, so tokens are needed, and there is none: make "
             "one with `graphreader token create NAME --role admin`."
@@ -85,8 +91,11 @@ def serve(
     options = ServeOptions(with_tokens, [host, *allowed_host], root_path, corpus)
     reader = GraphReader(settings=settings, server_progress=start_progress())
     server = make_server(reader, options, proxy_headers=proxy_headers)
-    shown = f"[{host}]" if ":" in host else host
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     print(f"GraphReader: http://{shown}:{listening.getsockname()[1]}{root_path}/", flush=True)
+    if needs_first:
+        secret = tokens.create("first", "admin")
+        print(f"Its first token, an admin's, is shown only here: {secret}", flush=True)
     with ThreadPoolExecutor(1) as thread:
         ended = thread.submit(lambda: sync.run(server.serve(sockets=[listening])))
         try:

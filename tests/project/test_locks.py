@@ -12,6 +12,7 @@ from tests.project.markdown import ROOT, read
 
 PROJECT = tomllib.loads(read("pyproject.toml"))
 RUN = PROJECT["project"]["dependencies"]
+EXTRAS = PROJECT["project"]["optional-dependencies"]
 every_lock = pytest.mark.parametrize(
     "lock", sorted((ROOT / "requirements").glob("*.lock")), ids=lambda lock: lock.name
 )
@@ -28,8 +29,8 @@ def group(name: str) -> list[str]:
 REQUIREMENTS = {
     "run.lock": RUN,
     "test.lock": RUN + group("dev"),
-    "studio.lock": RUN + PROJECT["project"]["optional-dependencies"]["studio"],
-    "serve.lock": RUN + PROJECT["project"]["optional-dependencies"]["serve"],
+    "studio.lock": RUN + EXTRAS["studio"],
+    "serve.lock": RUN + EXTRAS["serve"] + EXTRAS["documents"],
     "release.lock": group("release"),
     "install.lock": re.findall(r"(?m)^[^#\s].*", read("requirements/install.in")),
 }
