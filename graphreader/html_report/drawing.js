@@ -103,11 +103,11 @@ window.drawing = (() => {
   const control = (canvas) => {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
     matchMedia("print").addEventListener("change", paint);
-    let width = innerWidth;
-    addEventListener("resize", () => {
-      if (width !== innerWidth) fit(); // not where only the bars of a phone come and go
-      width = innerWidth;
-    });
+    let width = canvas.clientWidth;
+    new ResizeObserver(() => {
+      if (width !== canvas.clientWidth) fit();
+      width = canvas.clientWidth;
+    }).observe(canvas);
     // One finger scrolls the page, as everywhere; two move and zoom the drawing.
     const scroll = (event) => { if (event.touches.length === 1) event.stopPropagation(); };
     canvas.addEventListener("touchmove", scroll, { capture: true, passive: true });

@@ -74,6 +74,7 @@
   const follow = (part) => {
     const source = new EventSource(part.dataset.live);
     let over = false;
+    const again = async () => (await request("GET", location.href) ? follow(part) : setTimeout(again, 3000));
     source.addEventListener("part", (event) => {
       tell("");
       if (window.Idiomorph) Idiomorph.morph(part, event.data, { morphStyle: "innerHTML", callbacks: keep });
@@ -88,7 +89,7 @@
     });
     source.addEventListener("error", () => {
       if (!over && source.readyState !== EventSource.OPEN) tell("The server does not answer at the moment; this page goes on as soon as it does.");
-      if (!over && source.readyState === EventSource.CLOSED) setTimeout(() => follow(part), 3000);
+      if (!over && source.readyState === EventSource.CLOSED) setTimeout(again, 3000);
     });
   };
   for (const part of document.querySelectorAll("[data-live]")) if (part.dataset.active) follow(part);
