@@ -17,6 +17,7 @@ from graphreader.agent.run_store import RunStore
 from graphreader.agent.tasks import NOTEBOOK_TOKENS, PLAN_TOKENS, ChunkTask, PlanTask
 from graphreader.errors import (
     EmbeddingMismatchError,
+    Neo4jUnavailableError,
     RunsError,
     SettingsError,
     UnknownRunError,
@@ -81,17 +82,30 @@ class Resources:
         self._run_store: RunStore | None = None
         self._schema_ready = False
         self._lock = asyncio.Lock()
+        self._failed = 0.0, ""
 
     async def connection(self) -> Connection:
-        """The connection; a lost one, which other tasks may use, is closed with the next loss."""
+        """The connection; a lost one, which other tasks may use, is closed with the next loss.
+
+        Where no server answers, all that have waited for this attempt get its failure.
+        """
+        clock = asyncio.get_running_loop().time
+        began = clock()
         async with self._lock:
+            failed_at, failure = self._failed
+            if failed_at > began:
+                raise Neo4jUnavailableError(failure)
             if self._connection and self._connection.gone:
                 older, self._lost_connection = self._lost_connection, self._connection
                 self._connection = None
                 if older:
                     await older.aclose()
             if self._connection is None:
-                connection = await open_connection(self.settings, self._progress)
+                try:
+                    connection = await open_connection(self.settings, self._progress)
+                except Neo4jUnavailableError as error:
+                    self._failed = clock(), str(error)
+                    raise
                 try:
                     await schema.check(connection)
                 except BaseException:

@@ -1,13 +1,11 @@
-"""The command line's application: its commands and common options, its log, how it fails."""
+"""The command line's application: its commands and common options, how it fails."""
 
-import logging
 import os
 import sys
 import traceback
-import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TextIO
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -17,8 +15,8 @@ from graphreader.cli.console import (
     configure_output,
     cost_text,
     print_error,
-    without_controls,
 )
+from graphreader.cli.log import LogLevel, set_up_logging
 from graphreader.cli.main import Interrupted
 from graphreader.cli.options import flag
 from graphreader.errors import DecisionError, GraphReaderError
@@ -34,9 +32,6 @@ _MODEL_NOTE = (
     "A model is used when OPENAI_API_KEY or GRAPHREADER_MODEL is set, in the environment or in "
     ".env."
 )
-
-LogLevel = Literal["debug", "info", "warning", "error"]
-"""The log levels. Texts of documents, questions and replies are logged at `debug` only."""
 
 
 def _group(help: str, **options: Any) -> typer.Typer:
@@ -200,42 +195,3 @@ def _place(error: BaseException) -> str:
 def _silence_stdout() -> None:
     """Discard buffered output, about which the interpreter would complain at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-# The log
-
-
-def set_up_logging(level: LogLevel | None, *, debug: bool) -> None:
-    """Log to stderr from this level on; without a level nothing is logged.
-
-    Libraries log warnings only: below that they log requests with all their content.
-    """
-    if not debug:
-        warnings.simplefilter("ignore")
-    if level is None and not debug:
-        logging.getLogger().addHandler(logging.NullHandler())
-        return
-    number = logging.getLevelNamesMapping()[(level or "info").upper()]
-    handler = _TerminalHandler() if sys.stderr.isatty() else logging.StreamHandler()
-    handler.setFormatter(_SafeFormatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
-    logging.basicConfig(level=max(number, logging.WARNING), handlers=[handler])
-    logging.getLogger("graphreader").setLevel(number)
-
-
-class _TerminalHandler(logging.StreamHandler[TextIO]):
-    """Writes to the present `sys.stderr`, so that lines appear above a live display."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write the record."""
-        self.stream = sys.stderr
-        super().emit(record)
-
-
-class _SafeFormatter(logging.Formatter):
-    """Formats a record without secrets; its further lines, indented, look like no record."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The lines to print."""
-        from graphreader.settings import redact
-
-        return without_controls(redact(super().format(record))).replace("\n", "\n    ")

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Response
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from graphreader.agent.follow_up import earlier_exchange
@@ -18,10 +18,9 @@ from graphreader.reading import Reading
 from graphreader.runs import RunRequest
 from graphreader.web.live_runs import LiveRun
 from graphreader.web.problems import NO_CORPUS, detail_of, status_of
-from graphreader.web.services import Server, Visitor
+from graphreader.web.services import EventStream, Server, Visitor
 
 router = APIRouter(tags=["OpenAI-compatible"], prefix="/v1")
-_PING_SECONDS = 10.0
 
 
 class Part(BaseModel):
@@ -91,9 +90,7 @@ async def complete(asked: Completion, server: Server, visitor: Visitor) -> Respo
         live = server.runs.begin(visitor, request)
         if asked.stream:
             with_usage = bool((asked.stream_options or {}).get("include_usage"))
-            headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-            pieces = _pieces(live, asked.model, with_usage)
-            return StreamingResponse(pieces, media_type="text/event-stream", headers=headers)
+            return EventStream(_pieces(live, asked.model, with_usage))
         reading = await live.result()
     except GraphReaderError as error:
         return JSONResponse({"error": _error(error)}, status_of(error))
@@ -167,28 +164,21 @@ async def _pieces(live: LiveRun, model: str, with_usage: bool) -> AsyncIterator[
 
     def piece(delta: dict[str, Any], reason: str | None = None) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}
-        return _event({**head, "choices": [choice]})
+        return json.dumps({**head, "choices": [choice]}, ensure_ascii=False)
 
     yield piece({"role": "assistant", "content": ""})
-    async for _, event in live.watch():
-        if event["event"] == "Waiting":
-            yield f": {json.dumps(event['text'])}\n\n"  # a comment, which keeps the line open
     try:
         reading = await live.result()
     except GraphReaderError as error:
-        yield _event({"error": _error(error)})
+        yield json.dumps({"error": _error(error)}, ensure_ascii=False)
         return
     text = answer_text(reading)
     for start in range(0, len(text), 400):
         yield piece({"content": text[start : start + 400]})
     yield piece({"annotations": annotations(reading)}, "stop")
     if with_usage:
-        yield _event({**head, "choices": [], "usage": _usage(reading)})
-    yield "data: [DONE]\n\n"
-
-
-def _event(value: dict[str, Any]) -> str:
-    return f"data: {json.dumps(value, ensure_ascii=False)}\n\n"
+        yield json.dumps({**head, "choices": [], "usage": _usage(reading)})
+    yield "[DONE]"
 
 
 def _head(live: LiveRun, model: str, kind: str) -> dict[str, Any]:

@@ -16,14 +16,22 @@ from fastapi.responses import FileResponse, JSONResponse
 from pydantic import BaseModel, Field, ValidationError
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
-from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette import ServerSentEvent
 from starlette.background import BackgroundTask
 
 from graphreader.documents import check_corpus_name, without_controls
 from graphreader.errors import UnknownDocumentError, UsageError
 from graphreader.ingestion.loading.formats import MAX_BYTES, SUFFIXES
 from graphreader.web.jobs import Job
-from graphreader.web.services import Paged, Readable, Server, Visitor, Writable, must_write
+from graphreader.web.services import (
+    EventStream,
+    Paged,
+    Readable,
+    Server,
+    Visitor,
+    Writable,
+    must_write,
+)
 
 router = APIRouter(tags=["corpora"])
 MOST_UPLOADED = 1 << 30  # bytes of one request
@@ -299,7 +307,7 @@ async def watch_job(job: str, server: Server, visitor: Visitor) -> Response:
         async for state in server.jobs.watch(job):
             yield ServerSentEvent(json.dumps(state, ensure_ascii=False), event="job")
 
-    return EventSourceResponse(events(), ping=15)
+    return EventStream(events())
 
 
 @router.post("/api/jobs/{job}/cancel", status_code=HTTPStatus.NO_CONTENT)

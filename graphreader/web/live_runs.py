@@ -1,20 +1,22 @@
 """Runs under way in this process: anyone who may see one can watch it, also late or again."""
 
 import asyncio
+import json
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import Any
 
-from graphreader.agent.events import Event, QuestionAnswered, as_plain
+from graphreader.agent.events import Event, QuestionAnswered, RunBegan, as_plain
 from graphreader.agent.run_store import new_run_id
-from graphreader.errors import GraphReaderError, UnknownRunError
+from graphreader.errors import GraphReaderError, RunsError, UnknownRunError
 from graphreader.llm.protocols import allowance
 from graphreader.reading import Reading
 from graphreader.resources import Resources
-from graphreader.runs import RunRequest, execute
+from graphreader.runs import KeptRun, RunRequest, execute
 from graphreader.waiting import with_waiting
 from graphreader.web.access import LimitError, Token, TokenStore
 from graphreader.web.problems import detail_of, status_of
@@ -25,12 +27,51 @@ KEPT_SECONDS = 60.0  # for which a run that is over can still be watched from it
 QUESTIONS_AT_ONCE = 16  # of a token without a limit of its own
 
 logger = logging.getLogger("graphreader.web")
-Plain = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveEvent:
+    """An event as JSON, which is encoded once for all who watch."""
+
+    name: str
+    data: str
+
+    @classmethod
+    def of(cls, event: Event) -> "LiveEvent":
+        """An event of a run."""
+        if isinstance(event, QuestionAnswered):
+            return cls.named("QuestionAnswered", reading=event.reading.as_dict())
+        return cls.named(type(event).__name__, **as_plain(event))
+
+    @classmethod
+    def named(cls, name: str, **values: Any) -> "LiveEvent":
+        """An event of that name with these values."""
+        return cls(name, json.dumps({"event": name, **values}, ensure_ascii=False))
+
+
+STOPPED = LiveEvent.named("Stopped")
+
+
+def failed(status: int, detail: str) -> LiveEvent:
+    """The last event of a run that has failed."""
+    return LiveEvent.named("Failed", status=status, detail=detail)
+
+
+def events_of(kept: KeptRun) -> list[LiveEvent]:
+    """The events of a kept run, and how it ended."""
+    events = [LiveEvent.of(one) for one in kept.events]
+    if kept.reading:
+        events.append(LiveEvent.of(QuestionAnswered(kept.reading)))
+    elif kept.summary.status == "failed":
+        events.append(failed(HTTPStatus.INTERNAL_SERVER_ERROR, kept.summary.error or ""))
+    elif kept.summary.status == "interrupted":
+        events.append(STOPPED)
+    return events
 
 
 @dataclass(slots=True)
 class LiveRun:
-    """A run with its events so far, in plain JSON types; `ended` is a moment of the clock."""
+    """A run with its events so far; `ended` is a moment of the clock."""
 
     run: str
     corpus: str
@@ -40,21 +81,22 @@ class LiveRun:
     follow: str | None = None
     began: float = field(default_factory=time.time)
     is_kept: bool = True
-    events: list[Plain] = field(default_factory=list)
+    events: list[LiveEvent] = field(default_factory=list)
     reading: Reading | None = None
     failure: GraphReaderError | None = None
     ended: float | None = None
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
 
-    def add(self, event: Plain) -> None:
+    def add(self, event: LiveEvent) -> None:
         """Add an event and wake those who watch."""
         self.events.append(event)
         self.changed.set()
         self.changed = asyncio.Event()
 
-    async def watch(self, after: int = 0) -> AsyncIterator[tuple[int, Plain]]:
+    async def watch(self, after: int = 0) -> AsyncIterator[tuple[int, LiveEvent]]:
         """Yield the events behind the first `after` ones with their numbers, to the end."""
+        after = behind(after, self.events)
         while True:
             changed = self.changed
             while after < len(self.events):
@@ -75,6 +117,14 @@ class LiveRun:
         return self.reading
 
 
+def behind(after: int, events: Sequence[LiveEvent]) -> int:
+    """How many events to leave out for a watcher who has seen so many.
+
+    None, if it has seen more than there are: it watched the run before it was replayed.
+    """
+    return after if after <= len(events) else 0
+
+
 class LiveRuns:
     """The runs that this process has begun, and its limits of questions at once."""
 
@@ -82,6 +132,7 @@ class LiveRuns:
         self._resources = resources
         self._tokens = tokens
         self._runs: dict[str, LiveRun] = {}
+        self._is_closed = False
 
     @property
     def under_way(self) -> int:
@@ -105,6 +156,8 @@ class LiveRuns:
         `events` are those of another reader, whose runs are not kept but for an hour here.
         Raises LimitError.
         """
+        if self._is_closed:
+            raise RunsError("The server is about to end: ask again when it has started.")
         now = time.monotonic()
         for old in [one for one in self._runs.values() if _is_over(one, now)]:
             del self._runs[old.run]
@@ -128,6 +181,7 @@ class LiveRuns:
             RunProgress(request.corpus, request.question),
             request.follow,
         )
+        live.add(LiveEvent.of(RunBegan(id)))  # at once: the rest waits for Neo4j
         self._runs[id] = live
         request = request if request.resume else replace(request, run=id)
         live.is_kept = events is None
@@ -150,9 +204,9 @@ class LiveRuns:
             del self._runs[run]
 
     async def aclose(self) -> None:
-        """Stop all runs; they can be resumed."""
-        for run in list(self._runs):
-            await self.stop(run)
+        """Stop all runs, which can be resumed, and begin no other."""
+        self._is_closed = True
+        await asyncio.gather(*map(self.stop, list(self._runs)))
 
     async def _follow(
         self,
@@ -171,20 +225,19 @@ class LiveRuns:
                         heard(event)
                     if isinstance(event, QuestionAnswered):
                         live.reading = event.reading
-                        live.add({"event": "QuestionAnswered", "reading": event.reading.as_dict()})
-                    else:
-                        live.add(as_plain(event))
+                    if not isinstance(event, RunBegan):
+                        live.add(LiveEvent.of(event))
         except GraphReaderError as error:
             live.failure = error
-            live.add({"event": "Failed", "status": status_of(error), "detail": detail_of(error)})
+            live.add(failed(status_of(error), detail_of(error)))
         except asyncio.CancelledError:
-            live.add({"event": "Stopped"})
+            live.add(STOPPED)
         except Exception as error:
             logger.error("The run %s failed", live.run, exc_info=error)
             live.failure = GraphReaderError(
                 f"An unexpected error occurred ({type(error).__name__}): the server's log has more."
             )
-            live.add({"event": "Failed", "status": 500, "detail": str(live.failure)})
+            live.add(failed(HTTPStatus.INTERNAL_SERVER_ERROR, str(live.failure)))
         finally:
             live.ended = time.monotonic()
             live.changed.set()

@@ -41,7 +41,7 @@ class McpServers:
             if corpus not in self._servers and len(self._servers) >= MOST_SERVERS:
                 await self._end(next(iter(self._servers)))
             if corpus not in self._servers:
-                self._servers[corpus] = await self._begin(services(request), corpus)
+                self._servers[corpus] = await self._begin(await services(request), corpus)
             app, _ = self._servers[corpus]
         await app({**scope, "path": "/", "raw_path": b"/", "root_path": ""}, receive, send)
 

@@ -11,16 +11,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel, Field
-from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette import ServerSentEvent
 
-from graphreader.agent.events import Event, QuestionAnswered, as_plain
+from graphreader.agent.events import Event, QuestionAnswered
 from graphreader.integrations.langgraph import ExecutionContext
 from graphreader.readers import aask, check_for_corpus
 from graphreader.runs import RunRequest, with_options
 from graphreader.settings import Mode
-from graphreader.web.live_runs import LiveRun
+from graphreader.web.live_runs import LiveEvent, LiveRun, behind, events_of
 from graphreader.web.problems import problem
 from graphreader.web.services import (
+    EventStream,
     Paged,
     Readable,
     Server,
@@ -31,7 +32,6 @@ from graphreader.web.services import (
 
 router = APIRouter(tags=["questions"])
 ANSWER_SECONDS = 600.0  # for which a request waits for an answer; the run itself goes on
-PING_SECONDS = 15
 
 
 class Question(BaseModel):
@@ -107,12 +107,11 @@ def _stream(live: LiveRun, after: int, headers: dict[str, str] | None = None) ->
         async for number, event in live.watch(after):
             yield _sent(number, event)
 
-    return EventSourceResponse(events(), headers=headers, ping=PING_SECONDS)
+    return EventStream(events(), headers)
 
 
-def _sent(number: int, event: Any) -> ServerSentEvent:
-    data = json.dumps(event, ensure_ascii=False)
-    return ServerSentEvent(data, event=event["event"], id=str(number))
+def _sent(number: int, event: LiveEvent) -> ServerSentEvent:
+    return ServerSentEvent(event.data, event=event.name, id=str(number))
 
 
 @router.get("/api/corpora/{corpus}/runs")
@@ -129,7 +128,8 @@ async def run(run: str, server: Server, visitor: Visitor) -> dict[str, Any]:
         state = "running" if live.ended is None else "finished" if live.reading else "failed"
         reading = live.reading.as_dict() if live.reading else None
         known = {"run": run, "corpus": corpus, "question": live.question, "status": state}
-        return {**known, "events": live.events, "reading": reading}
+        events = [json.loads(one.data) for one in live.events]
+        return {**known, "events": events, "reading": reading}
     return dict((await server.reader.arun(run)).as_dict())
 
 
@@ -145,17 +145,13 @@ async def watch(
     after = int(last_event_id) if last_event_id.isdecimal() and len(last_event_id) < 10 else 0
     if live := server.runs.find(run):
         return _stream(live, after)
-    kept = await server.reader.arun(run)
+    kept = events_of(await server.reader.arun(run))
 
     async def events() -> AsyncIterator[ServerSentEvent]:
-        plain = [as_plain(one) for one in kept.events]
-        if kept.reading:
-            plain.append({"event": "QuestionAnswered", "reading": kept.reading.as_dict()})
-        for number, event in enumerate(plain, 1):
-            if number > after:
-                yield _sent(number, event)
+        for number in range(behind(after, kept), len(kept)):
+            yield _sent(number + 1, kept[number])
 
-    return EventSourceResponse(events(), ping=PING_SECONDS)
+    return EventStream(events())
 
 
 @router.post("/api/runs/{run}/stop", status_code=HTTPStatus.NO_CONTENT)

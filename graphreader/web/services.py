@@ -1,9 +1,14 @@
 """What the routes share: the reader, who asks, and what that person may see."""
 
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Query, Request
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette.sse import SendTimeoutError
+from starlette.types import Receive, Scope, Send
 
 from graphreader.errors import UnknownCorpusError, UnknownRunError
 from graphreader.graph_reader import GraphReader
@@ -11,6 +16,9 @@ from graphreader.web.access import NotAllowedError, Token, TokenStore
 from graphreader.web.jobs import Jobs
 from graphreader.web.live_runs import LiveRuns
 from graphreader.web.problems import NO_CORPUS
+
+PING_SECONDS = 15
+SEND_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +31,14 @@ class Services:
     jobs: Jobs
 
 
-def services(request: Request) -> Services:
+# Asynchronous, because FastAPI calls other dependencies in threads, which costs more than they do.
+async def services(request: Request) -> Services:
     """The services of the application."""
     found: Services = request.app.state.services
     return found
 
 
-def token_of(request: Request) -> Token:
+async def token_of(request: Request) -> Token:
     """The token of a request, which `Protection` has checked."""
     token: Token = request.state.token
     return token
@@ -40,7 +49,7 @@ Visitor = Annotated[Token, Depends(token_of)]
 CorpusName = Annotated[str, Path(description="The name of a corpus.")]
 
 
-def readable(corpus: CorpusName, visitor: Visitor) -> str:
+async def readable(corpus: CorpusName, visitor: Visitor) -> str:
     """The corpus of the path. Raises UnknownCorpusError for one that the visitor may not see."""
     if not visitor.sees(corpus):
         raise UnknownCorpusError(NO_CORPUS)
@@ -53,7 +62,7 @@ def must_write(visitor: Token) -> None:
         raise NotAllowedError("This token only reads: a writer's is needed.")
 
 
-def writable(corpus: Annotated[str, Depends(readable)], visitor: Visitor) -> str:
+async def writable(corpus: Annotated[str, Depends(readable)], visitor: Visitor) -> str:
     """The corpus of the path. Raises NotAllowedError for a token that only reads."""
     must_write(visitor)
     return corpus
@@ -76,20 +85,41 @@ async def corpus_of_run(server: Services, visitor: Token, run: str) -> str:
     return corpus
 
 
+@dataclass(frozen=True, slots=True)
 class Page:
     """A part of a list: `limit` items behind the first `skip`."""
 
-    def __init__(
-        self,
-        skip: Annotated[int, Query(ge=0, le=2**31, description="How many to leave out.")] = 0,
-        limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 100,
-    ) -> None:
-        self.skip = skip
-        self.limit = limit
+    skip: int
+    limit: int
 
     def of(self, name: str, items: list[Any]) -> dict[str, Any]:
         """The part of the items under a name, with their `total`."""
         return {"total": len(items), name: items[self.skip : self.skip + self.limit]}
 
 
-Paged = Annotated[Page, Depends()]
+async def paged(
+    skip: Annotated[int, Query(ge=0, le=2**31, description="How many to leave out.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 100,
+) -> Page:
+    """The part that the query names."""
+    return Page(skip, limit)
+
+
+Paged = Annotated[Page, Depends(paged)]
+
+
+class EventStream(EventSourceResponse):
+    """Server-sent events, with a comment at least every PING_SECONDS.
+
+    A client that takes nothing for SEND_SECONDS is let go; it can come back behind the last event.
+    """
+
+    def __init__(
+        self, events: AsyncIterator[ServerSentEvent | str], headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(events, headers=headers, ping=PING_SECONDS, send_timeout=SEND_SECONDS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events."""
+        with suppress(SendTimeoutError):
+            await super().__call__(scope, receive, send)

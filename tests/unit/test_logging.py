@@ -1,6 +1,7 @@
 """The log without and with `--log-level` and `--debug`."""
 
 import io
+import json
 import logging
 import sys
 import warnings
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from graphreader.cli.app import LogLevel, set_up_logging
+from graphreader.cli.log import LogLevel, set_up_logging, set_up_server_logging
 from tests.terminal import Keyboard, same_logging
 
 
@@ -69,6 +70,28 @@ def test_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rest[0].endswith(" ERROR   graphreader.agent: c")
     assert all(line.startswith("    ") for line in rest[1:])
     assert rest[-1] == "    ValueError: ***"
+
+
+# A server's log can be JSON: an object a line, without secrets and without an exception's words.
+def test_json_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", out)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "my-secret-1")
+    with shown(None) as logger:
+        set_up_server_logging(as_json=True)
+        logger.info("a\n%s", "my-secret-1", extra={"status": 200, "token": "anna"})
+        try:
+            raise ValueError("a question".upper())
+        except ValueError:
+            logger.exception("c")
+    first, second = map(json.loads, out.getvalue().splitlines())
+
+    assert first.pop("time").endswith("+00:00")
+    logged = {"level": "info", "logger": "graphreader.agent", "message": "a\n***"}
+    assert first == {**logged, "status": 200, "token": "anna"}
+    assert (second["level"], second["error"]) == ("error", "ValueError")
+    assert "test_json_lines" in second["trace"][0]
+    assert "A QUESTION" not in out.getvalue()
 
 
 # A live display in a terminal stands for stderr meanwhile, and gets the lines, to put them above
