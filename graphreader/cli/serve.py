@@ -1,6 +1,7 @@
 """`graphreader serve` and `graphreader token`: the page and the HTTP interface."""
 
 import ipaddress
+import logging
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graphreader.cli.console import print_error, print_json, print_result, print_table
+from graphreader.cli.log import set_up_server_logging
 from graphreader.cli.main import Interrupted
 from graphreader.cli.options import (
     JsonFlag,
@@ -62,6 +64,9 @@ def serve(
         bool,
         flag("--first-token", help="If there is no token yet, make an admin's, and print it once."),
     ] = False,
+    json_logs: Annotated[
+        bool, flag("--json-logs", help="Log to stderr as JSON, a line a request.")
+    ] = False,
 ) -> None:
     """Serve the page, the HTTP interface and MCP for all corpora.
 
@@ -69,6 +74,7 @@ def serve(
     every request needs a token: `graphreader token create`.
     """
     settings = read_settings()
+    set_up_server_logging(as_json=json_logs)
     try:
         from graphreader.web.app import ServeOptions, make_server
     except ImportError as error:
@@ -89,7 +95,7 @@ def serve(
     if not settings.neo4j_uri:
         start_embedded(settings)
     options = ServeOptions(with_tokens, [host, *allowed_host], root_path, corpus)
-    reader = GraphReader(settings=settings, server_progress=start_progress())
+    reader = GraphReader(settings=settings, server_progress=None if json_logs else start_progress())
     server = make_server(reader, options, proxy_headers=proxy_headers)
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     print(f"GraphReader: http://{shown}:{listening.getsockname()[1]}{root_path}/", flush=True)
@@ -101,7 +107,8 @@ def serve(
         try:
             ended.result()
         except Interrupted:
-            print_error("Stopping: runs can be resumed, reading in goes on after the next start.")
+            text = "Stopping: runs can be resumed, reading in goes on after the next start."
+            logging.getLogger("graphreader.web").info(text) if json_logs else print_error(text)
             server.should_exit = True
             ended.result()
 

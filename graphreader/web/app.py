@@ -1,16 +1,20 @@
 """The application of `graphreader serve`: page, HTTP interface, MCP, health and metrics."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.metadata import version
+from socket import socket
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from sse_starlette.sse import AppStatus
 from starlette.middleware import Middleware
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -26,6 +30,7 @@ from graphreader.web.problems import add_handlers, problem
 from graphreader.web.protection import LOOPBACK, Protection
 from graphreader.web.services import Services
 
+logger = logging.getLogger("graphreader.web")
 DESCRIPTION = """
 Ask questions about texts far larger than a model's window, with citations.
 
@@ -35,7 +40,7 @@ used, a request brings one: `Authorization: Bearer TOKEN`.
 
 
 MOST_BODY = 4 << 20  # bytes of a request that reads no texts in
-
+READY_SECONDS = 2.0  # for Neo4j to answer
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
@@ -64,13 +69,12 @@ def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(reader.aclose)
             runs = LiveRuns(reader.context.resources, tokens)
-            stack.push_async_callback(runs.aclose)
             jobs = Jobs(reader, settings.home, tokens)
             jobs.start()
-            stack.push_async_callback(jobs.aclose)
-            stack.push_async_callback(mcp.aclose)
             app.state.sizes = {}
             app.state.services = Services(reader, tokens, runs, jobs)
+            stack.push_async_callback(app.state.services.stop)
+            stack.push_async_callback(mcp.aclose)
             metrics.questions.set_function(lambda: runs.under_way)
             yield
 
@@ -111,8 +115,9 @@ def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
         """Whether Neo4j answers."""
         services: Services = request.app.state.services
         with suppress(TimeoutError, GraphReaderError):
-            async with asyncio.timeout(5):
-                await services.reader.acorpora()
+            async with asyncio.timeout(READY_SECONDS):
+                connection = await services.reader.context.resources.connection()
+                await connection.read("schema/server")
                 return JSONResponse({"status": "ok"})
         return problem(HTTPStatus.SERVICE_UNAVAILABLE, "Neo4j does not answer yet: try again soon.")
 
@@ -133,6 +138,7 @@ def make_server(
     config = uvicorn.Config(
         create_app(reader, options),
         http="h11",  # strict, and the same whatever else is installed
+        log_config=None,
         log_level="warning",
         access_log=False,
         proxy_headers=proxy_headers,
@@ -140,11 +146,28 @@ def make_server(
         server_header=False,
         timeout_graceful_shutdown=grace,
     )
-    return uvicorn.Server(config)
+    return Server(config)
+
+
+class Server(uvicorn.Server):
+    """Stops runs and jobs before it waits for connections: so those who watch know, and end."""
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """End."""
+        app: Any = self.config.app
+        await app.state.services.stop()
+        AppStatus.should_exit = True  # other streams end within half a second
+        try:
+            await super().shutdown(sockets)
+        finally:
+            AppStatus.should_exit = False
 
 
 class Metrics:
-    """What Prometheus reads: requests by route and status, their seconds, questions under way."""
+    """What Prometheus reads: requests by route and status, their seconds, questions under way.
+
+    Requests are logged as well, without anything that somebody has written.
+    """
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -162,7 +185,7 @@ class Metrics:
         )
 
     def middleware(self, app: ASGIApp) -> ASGIApp:
-        """Count what passes."""
+        """Count and log what passes."""
 
         async def counting(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":
@@ -178,9 +201,16 @@ class Metrics:
             try:
                 await app(scope, receive, sending)
             finally:
-                route = getattr(scope.get("route"), "path", "other")
-                method = scope["method"] if scope["method"] in _METHODS else "other"
-                self._requests.labels(method, route, str(status[0])).inc()
-                self._seconds.labels(route).observe(asyncio.get_running_loop().time() - began)
+                values = {
+                    "method": scope["method"] if scope["method"] in _METHODS else "other",
+                    "route": getattr(scope.get("route"), "path", "other"),
+                    "status": status[0],
+                }
+                seconds = asyncio.get_running_loop().time() - began
+                self._requests.labels(*map(str, values.values())).inc()
+                self._seconds.labels(values["route"]).observe(seconds)
+                token = scope.get("state", {}).get("token")
+                values |= {"seconds": round(seconds, 3), "token": token.name if token else ""}
+                logger.info("%(method)s %(route)s: %(status)s", values, extra=values)
 
         return counting

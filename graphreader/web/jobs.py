@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
-from graphreader.errors import GraphReaderError, RunsError
+from graphreader.errors import GraphReaderError, Neo4jUnavailableError, RunsError
 from graphreader.files import open_sqlite, sqlite_problem
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.loading.sources import uploaded
@@ -35,6 +35,7 @@ from graphreader.web.problems import detail_of
 State = Literal["queued", "running", "finished", "failed", "cancelled"]
 KEPT = 200  # jobs that are over
 _LOCK_SECONDS = 5.0
+_OUTAGE_SECONDS = 5.0  # after which a job goes on that has lost Neo4j
 _TABLES = """
 CREATE TABLE IF NOT EXISTS jobs (
     id TEXT PRIMARY KEY,
@@ -199,13 +200,16 @@ class Jobs:
         self._current: tuple[str, asyncio.Task[None]] | None = None
         self._progress: dict[str, JobProgress] = {}
         self._changed = asyncio.Event()
+        self._is_closed = False
 
     def start(self) -> None:
         """Begin to work."""
         self._worker = asyncio.create_task(self._work())
 
     async def aclose(self) -> None:
-        """End; what is under way goes on after the next start."""
+        """End, for those who watch as well; what is under way goes on after the next start."""
+        self._is_closed = True
+        self._notify()
         if self._worker:
             self._worker.cancel()
             await asyncio.gather(self._worker, return_exceptions=True)
@@ -246,7 +250,7 @@ class Jobs:
         while found := self.store.find(job):
             changed = self._changed
             yield {**asdict(found), "progress": dict(self.progress_of(job))}
-            if found.state not in ("queued", "running"):
+            if found.state not in ("queued", "running") or self._is_closed:
                 return
             await changed.wait()
 
@@ -298,6 +302,11 @@ class Jobs:
             report = found.as_dict()
         except NothingReadError as failure:
             state, report, error = "failed", failure.report.as_dict(), str(failure)
+        except Neo4jUnavailableError as failure:  # for longer than its statements are tried again
+            progress.waiting = str(failure)
+            self._notify()
+            await asyncio.sleep(_OUTAGE_SECONDS)
+            return  # it is still the next job
         except GraphReaderError as failure:
             state, error = "failed", detail_of(failure)
         except asyncio.CancelledError:

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader
-from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette import ServerSentEvent
 
 from graphreader.documents import check_corpus_name
 from graphreader.errors import UnknownCorpusError
@@ -31,6 +31,7 @@ from graphreader.web.access import NotAllowedError
 from graphreader.web.jobs import Job
 from graphreader.web.protection import COOKIE
 from graphreader.web.services import (
+    EventStream,
     Page,
     Paged,
     Readable,
@@ -308,7 +309,7 @@ async def live_jobs(
                 return
             await asyncio.sleep(CHANGE_SECONDS)
 
-    return EventSourceResponse(events(), ping=15)
+    return EventStream(events())
 
 
 @router.get("/corpora/{corpus}/documents/{document}")

@@ -15,6 +15,7 @@ from http import HTTPStatus
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -44,6 +45,7 @@ _HEADERS = {
 _HOST = re.compile(r"(?P<name>[\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
 _MOST_FAILURES, _FAILURE_SECONDS, _MOST_ADDRESSES = 20, 60.0, 1_000
 """Refused tokens of one address within these seconds, after which they are not looked up."""
+BODY_SECONDS = 60.0  # for which a request may send nothing before its end
 CHECK_SECONDS = 3.0
 """From one look to the next whether the token of a request under way is still known."""
 
@@ -72,7 +74,8 @@ class Protection:
         """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        send, headers = _with_headers(send), Headers(scope=scope)
+        receive, send = _in_time(receive), _with_headers(send)
+        headers = Headers(scope=scope)
         if refusal := self._foreign(headers):
             return await problem(HTTPStatus.FORBIDDEN, refusal)(scope, receive, send)
         if self._tokens is None:
@@ -192,6 +195,24 @@ def secret_of(headers: Headers) -> str:
 
 def _set_token(scope: MutableMapping[str, Any], token: Token) -> None:
     scope.setdefault("state", {})["token"] = token
+
+
+def _in_time(receive: Receive) -> Receive:
+    """The same, but a body of which nothing comes for BODY_SECONDS ends the request."""
+    is_whole = False
+
+    async def receiving() -> Message:
+        nonlocal is_whole
+        try:
+            async with asyncio.timeout(None if is_whole else BODY_SECONDS):
+                message = await receive()
+        except TimeoutError:
+            detail = f"Nothing was sent for {BODY_SECONDS:.0f} seconds: send it again."
+            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, detail) from None
+        is_whole = is_whole or not message.get("more_body")
+        return message
+
+    return receiving
 
 
 def _with_headers(send: Send) -> Send:

@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
-from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette import ServerSentEvent
 
 from graphreader.errors import UnknownRunError
 from graphreader.html_report.graph_view import MOST_NODES, visited_ids
@@ -19,7 +19,7 @@ from graphreader.web.live_runs import LiveRun
 from graphreader.web.pages import CHANGE_SECONDS, page, render
 from graphreader.web.problems import detail_of
 from graphreader.web.run_progress import RunProgress
-from graphreader.web.services import Server, Services, Visitor, corpus_of_run
+from graphreader.web.services import EventStream, Server, Services, Visitor, corpus_of_run
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _MOST_EARLIER = 20  # questions of a conversation that are shown above
@@ -143,4 +143,4 @@ async def live_run(run: str, request: Request, server: Server, visitor: Visitor)
                 await changed.wait()
         yield ServerSentEvent("", event="over")
 
-    return EventSourceResponse(events(), ping=15)
+    return EventStream(events())

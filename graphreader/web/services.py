@@ -30,6 +30,11 @@ class Services:
     runs: LiveRuns
     jobs: Jobs
 
+    async def stop(self) -> None:
+        """Stop runs, which can be resumed, and jobs, which go on after the next start."""
+        await self.runs.aclose()
+        await self.jobs.aclose()
+
 
 # Asynchronous, because FastAPI calls other dependencies in threads, which costs more than they do.
 async def services(request: Request) -> Services:

@@ -26,6 +26,7 @@ from graphreader import (
 )
 from graphreader.cli.main import main
 from graphreader.evaluation.metrics.answers import rouge
+from graphreader.web import app  # noqa: F401
 from tests.runs import forks  # noqa: F401
 from tests.terminal import closed_port
 
