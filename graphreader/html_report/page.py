@@ -59,18 +59,24 @@ def sections(
     under_way: Collection[int] = (),
     *,
     is_over: bool = True,
+    is_running: bool = False,
 ) -> dict[str, Any]:
-    """The values of `run.html`, the sections of a run; the paths `under_way` have not ended."""
+    """The values of `run.html`, the sections of a run; the paths `under_way` have not ended.
+
+    A run that is neither running nor over was stopped, or has failed.
+    """
     words = _words(language := language_of(reading.question))
     chunk = words.get("chunk", "chunk")
     names = {one.id: one.name for one in subgraph.elements}
     names |= {one.id: f"{one.document}, {chunk} {one.index}" for one in subgraph.chunks}
-    lanes = timeline(reading.paths, names, under_way)
+    ending = "under way" if is_running else "stopped"
+    lanes = timeline(reading.paths, names, dict.fromkeys(under_way, ending))
     return {
         "reading": reading,
         "page_language": language,
         "say": lambda text: words.get(text, text),
         "is_over": is_over,
+        "is_running": is_running,
         "answer_title": answer_title(reading) if is_over else "The answer so far",
         "cited": cited_answer(reading),
         "passages": cited_passages(reading.citations, passages),

@@ -1,6 +1,6 @@
 """The summary of a run: its paths as lanes of a timeline, and its cost as tables."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from graphreader.reading import FunctionCall, Path, Reading, Stopped
@@ -79,11 +79,11 @@ def is_turns(path: Path) -> bool:
 def timeline(
     paths: Sequence[Path],
     names: Mapping[str, str] | None = None,
-    under_way: Collection[int] = (),
+    endings: Mapping[int, str] | None = None,
 ) -> list[TimelineLane]:
     """The paths in their order, numbered from 1; `names` of key elements and chunks by their ids.
 
-    Of the numbers `under_way` the end is still open.
+    `endings` are the words for paths that have not come to their end, by their numbers.
     """
     return [
         TimelineLane(
@@ -91,7 +91,7 @@ def timeline(
             path_colour(number),
             path,
             tuple(_step(call, names or {}, is_turns(path)) for call in path.functions),
-            "under way" if number in under_way else _ENDINGS[path.stopped],
+            (endings or {}).get(number) or _ENDINGS[path.stopped],
             is_turns(path),
         )
         for number, path in enumerate(paths, 1)

@@ -22,13 +22,13 @@ from jinja2 import Environment, PackageLoader
 from sse_starlette import ServerSentEvent
 
 from graphreader.documents import check_corpus_name
-from graphreader.errors import UnknownCorpusError
+from graphreader.errors import UnknownCorpusError, UsageError
 from graphreader.html_report.page import environment
 from graphreader.ingestion.loading.formats import SUFFIXES
 from graphreader.store.catalog import CorpusSummary, Stats, run_subgraph
 from graphreader.store.embedded.server import browser_address
 from graphreader.web.access import NotAllowedError
-from graphreader.web.jobs import Job
+from graphreader.web.jobs import Job, JobProgress
 from graphreader.web.protection import COOKIE
 from graphreader.web.services import (
     EventStream,
@@ -170,11 +170,17 @@ async def create(
     request: Request, visitor: Visitor, corpus: Annotated[str, Form()] = ""
 ) -> Response:
     """Go to the documents of a new corpus, which its first text creates."""
-    check_corpus_name(corpus.strip())
-    if not visitor.sees(corpus.strip()):
+    name = check_corpus_name(corpus.strip())
+    if "/" in name or name in (".", ".."):
+        raise UsageError("A corpus that is asked over HTTP has no / in its name: choose another.")
+    if not visitor.sees(name):
         raise NotAllowedError("This token does not open a corpus of that name.")
+    return _to_documents(request, name)
+
+
+def _to_documents(request: Request, corpus: str) -> Response:
     root = request.scope.get("root_path", "")
-    return RedirectResponse(f"{root}/corpora/{corpus.strip()}/documents", HTTPStatus.SEE_OTHER)
+    return RedirectResponse(f"{root}/corpora/{quote(corpus)}/documents", HTTPStatus.SEE_OTHER)
 
 
 @router.get("/corpora/{corpus}")
@@ -184,8 +190,7 @@ async def ask_page(
     """The question box, and the latest questions."""
     summary = await _summary(server, corpus)
     if summary is None:
-        root = request.scope.get("root_path", "")
-        return RedirectResponse(f"{root}/corpora/{corpus}/documents", HTTPStatus.SEE_OTHER)
+        return _to_documents(request, corpus)
     runs = await _runs(server, corpus)
     mode = server.reader.context.resources.settings.mode
     values: dict[str, Any] = {"runs": runs[:10], "total": len(runs), "mode": mode}
@@ -285,7 +290,7 @@ def _jobs(server: Services, corpus: str) -> list[_ShownJob]:
 
 
 def _shown(server: Services, job: Job) -> _ShownJob:
-    progress = dict(server.jobs.progress_of(job.job))
+    progress = JobProgress().as_dict() | dict(server.jobs.progress_of(job.job))
     documents = (job.report or progress).get("documents", [])
     return _ShownJob(job, list(documents), progress)
 
@@ -380,7 +385,7 @@ async def element_page(
                 "id": id,
                 "name": name,
                 "label": name,
-                "href": f"{root}/corpora/{corpus}/elements/{id}",
+                "href": f"{root}/corpora/{quote(corpus)}/elements/{id}",
             },
             "classes": "element begins" if id == facts.element.id else "element",
         }

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,7 +90,12 @@ async def _run_part(request: Request, server: Services, view: _RunView) -> str:
     subgraph = await run_subgraph(connection, view.corpus, ids)
     is_over = view.progress.reading is not None
     values = sections(
-        reading, passages, subgraph, () if is_over else view.progress.under_way, is_over=is_over
+        reading,
+        passages,
+        subgraph,
+        () if is_over else view.progress.under_way,
+        is_over=is_over,
+        is_running=view.status == "running",
     )
     needs = view.progress.needs
     return render(request, "run_part.html", view=view, corpus=view.corpus, needs=needs, **values)
@@ -130,17 +136,18 @@ async def live_run(run: str, request: Request, server: Server, visitor: Visitor)
 
     async def events() -> AsyncIterator[ServerSentEvent]:
         version = -1
-        while live := server.runs.find(run):
-            changed, is_over = live.changed, live.ended is not None
-            if live.progress.version != version or is_over:
+        while (live := server.runs.find(run)) and live.ended is None:
+            changed = live.changed
+            if live.progress.version != version:
                 version = live.progress.version
                 view = await _view(server, visitor, run)
                 yield ServerSentEvent(await _run_part(request, server, view), event="part")
-            if is_over:
-                break
             await asyncio.sleep(CHANGE_SECONDS)
             if live.progress.version == version and live.ended is None:
                 await changed.wait()
+        with suppress(UnknownRunError):  # deleted meanwhile
+            view = await _view(server, visitor, run)
+            yield ServerSentEvent(await _run_part(request, server, view), event="part")
         yield ServerSentEvent("", event="over")
 
     return EventStream(events())

@@ -1,15 +1,17 @@
 """What runs share: a corpus of the test's own that is gone afterwards."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from playwright.async_api import Browser, async_playwright
 
 from graphreader.graph_reader import GraphReader
 from graphreader.llm import retry
 from graphreader.settings import Settings
 from tests.runs import world
+from tests.runs.browser_window import chromium
 from tests.runs.forks import Forks
 
 
@@ -52,3 +54,14 @@ def ring(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         reader.ingest(texts)
         yield corpus
         reader.delete(everything=True)
+
+
+@pytest.fixture(scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    """A real Chromium, without a window that can be seen."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield browser
+        await browser.close()

@@ -1,33 +1,29 @@
 """The report of a real run: made by the commands, and opened in a browser as a person does.
 
-The tests in a browser need a Chromium (CHROMIUM, else the one on the path) and are skipped without
-one, but not in continuous integration.
+The tests in a browser need a Chromium and are skipped without one, but not in CI.
 """
 
 import json
-import os
 import re
-import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser
 
 from graphreader.agent.events import FunctionChosen
 from graphreader.graph_reader import GraphReader
 from graphreader.html_report.page import render
 from graphreader.reading import Reading
 from graphreader.settings import Settings
+from tests.runs.browser_window import DESK, PHONE, Window
 from tests.terminal import Terminal, environment_of
 from tests.unit.html_pages import parsed, run_of
 
 QUESTION = "When was Joan of Arc captured, and where was she burned?"
 TEXT = Path(__file__).parents[2] / "examples" / "joan_of_arc.txt"
-PHONE, DESK = 360, 1400
 
 
 @dataclass(frozen=True)
@@ -85,68 +81,11 @@ def test_commands(terminal: Terminal, neo4j: Settings, answered: Run, tmp_path: 
     assert not (tmp_path / "broken.html").exists()
 
 
-def chromium() -> str:
-    """Where a Chromium is; a test without one is skipped, or fails where it always must run."""
-    found = shutil.which(os.environ.get("CHROMIUM") or "chromium")
-    if found is None:
-        missing = "No Chromium: install one (Debian: apt-get install chromium), or set CHROMIUM."
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(missing)
-    return found
-
-
-@pytest.fixture(scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield browser
-        await browser.close()
-
-
-class Window:
-    """A page that is open, and all that went wrong in it or left it."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.requests: list[str] = []
-        self.complaints: list[str] = []
-        page.on("request", lambda request: self.requests.append(request.url))
-        page.on("console", lambda message: self.complaints.append(message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: self.complaints.append(dialog.message))
-
-    @classmethod
-    async def open(cls, browser: Browser, file: Path, **options: Any) -> "Window":
-        width = options.pop("width", DESK)
-        page = await browser.new_page(viewport={"width": width, "height": 900}, **options)
-        window = cls(page)
-        await page.goto(file.as_uri())
-        return window
-
-    async def colours(self, selector: str) -> str:
-        """The background of an element."""
-        found: str = await self.page.locator(selector).first.evaluate(
-            "element => getComputedStyle(element).backgroundColor"
-        )
-        return found
-
-    async def painted(self) -> int:
-        """How many dots of the drawing are not empty."""
-        found: int = await self.page.evaluate(
-            """() => [...document.querySelectorAll('#canvas canvas')].reduce((sum, canvas) => {
-                const dots = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
-                return sum + dots.data.filter((value, place) => place % 4 === 3 && value > 0).length
-            }, 0)"""
-        )
-        return found
-
-
 # In windows of every width it opens without a complaint, asks nobody for anything, fits its width
 # and draws the graph. Dark and light differ, in the page and in the drawing.
 @pytest.mark.parametrize("width", [PHONE, DESK])
 async def test_it_opens(browser: Browser, answered: Run, width: int) -> None:
-    window = await Window.open(browser, answered.page, width=width, color_scheme="light")
+    window = await Window.open(browser, answered.page.as_uri(), width=width, color_scheme="light")
     page = window.page
     sizes = await page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     places = await page.locator("#canvas").get_attribute("data-drawn")
@@ -166,7 +105,7 @@ async def test_it_opens(browser: Browser, answered: Run, width: int) -> None:
 
 # A number in the answer leads to its quote, which is marked more strongly, and back.
 async def test_from_a_number_to_the_passage(browser: Browser, answered: Run) -> None:
-    window = await Window.open(browser, answered.page, reduced_motion="reduce")
+    window = await Window.open(browser, answered.page.as_uri(), reduced_motion="reduce")
     page = window.page
     mark = page.locator("#c2 + mark")
     before = await mark.evaluate("mark => getComputedStyle(mark).backgroundColor")
@@ -188,7 +127,7 @@ async def test_from_a_number_to_the_passage(browser: Browser, answered: Run) -> 
 # With the keyboard alone one comes to the answer, its numbers, the timeline, the drawing; it shows
 # where one is.
 async def test_keyboard(browser: Browser, answered: Run) -> None:
-    window = await Window.open(browser, answered.page)
+    window = await Window.open(browser, answered.page.as_uri())
     page = window.page
     visited: list[str] = []
     await page.keyboard.press("Tab")
@@ -213,7 +152,7 @@ async def test_keyboard(browser: Browser, answered: Run) -> None:
 
 # The drawing shows one path and hides shared facts.
 async def test_the_drawing(browser: Browser, answered: Run) -> None:
-    window = await Window.open(browser, answered.page)
+    window = await Window.open(browser, answered.page.as_uri())
     page = window.page
     whole = await page.locator("#canvas").screenshot()
     await page.select_option("#path", "1")
@@ -233,7 +172,7 @@ async def test_the_drawing(browser: Browser, answered: Run) -> None:
 # Without JavaScript all but the drawing is there, in words. On paper all that is folded is open, in
 # light colours, without what can only be clicked.
 async def test_without_javascript_and_on_paper(browser: Browser, answered: Run) -> None:
-    window = await Window.open(browser, answered.page, java_script_enabled=False)
+    window = await Window.open(browser, answered.page.as_uri(), java_script_enabled=False)
     page = window.page
     await page.locator("#answer").get_by_role("link", name="Citation 1").click()
     await page.locator("details.words summary").click()
@@ -243,7 +182,7 @@ async def test_without_javascript_and_on_paper(browser: Browser, answered: Run) 
     assert await page.get_by_text(answered.reading.paths[0].initial_node).last.is_visible()
     assert page.url.endswith("#c1")
     await page.close()
-    paper = await Window.open(browser, answered.page, color_scheme="dark")
+    paper = await Window.open(browser, answered.page.as_uri(), color_scheme="dark")
     await paper.page.emulate_media(media="print")
     await paper.page.evaluate("dispatchEvent(new Event('beforeprint'))")
 
@@ -261,12 +200,12 @@ async def test_hostile_texts(browser: Browser, tmp_path: Path) -> None:
     for text in ("plain words", hostile):
         file = tmp_path / "report.html"
         file.write_text(render(*run_of(text)), encoding="utf-8")
-        window = await Window.open(browser, file)
+        window = await Window.open(browser, file.as_uri())
         await window.page.locator("details.words summary").click()
         counts.append(await window.page.evaluate("document.querySelectorAll('*').length"))
 
         assert window.requests == [file.as_uri()]
-        assert window.complaints == []
+        assert window.complaints == window.dialogs == []
         assert await window.page.locator("h1").inner_text() == text
         assert await window.page.locator("#canvas").get_attribute("data-drawn") == "4"
         await window.page.close()

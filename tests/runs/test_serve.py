@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -210,12 +209,8 @@ def _documents(corpus: str) -> str:
 
 # Reading in goes on after the server ended in the middle of it.
 def test_jobs_after_a_restart(neo4j: Settings, home: Path, corpora: None) -> None:
-    corpus, held = f"test-{uuid4().hex[:12]}", threading.Event()
-
-    async def extract(task: Any) -> Any:
-        await asyncio.to_thread(held.wait)
-        return world.extraction(world.RING_FACTS)(task)
-
+    corpus, extract = f"test-{uuid4().hex[:12]}", Gate(world.extraction(world.RING_FACTS))
+    extract.open.clear()
     decider = world.scripted(world.RING_FACTS, {world.ExtractionTask: extract})
     slow = world.reader(neo4j, OWN, decider, home=home)
     with serving(slow) as address, client(address) as web:
@@ -223,7 +218,7 @@ def test_jobs_after_a_restart(neo4j: Settings, home: Path, corpora: None) -> Non
         job = sent.json()["job"]
         while web.get(f"/api/jobs/{job}").json()["state"] == "queued":
             time.sleep(0.02)
-        held.set()
+        extract.open.set()
     with serving(reader_of(neo4j, home)) as address, client(address) as web:
         after = finished_job(web, job)
         web.delete(f"/api/corpora/{corpus}")

@@ -1,10 +1,10 @@
-"""The server of `graphreader serve` in this process, on a free port."""
+"""The server of `graphreader serve` in this process, on a free port, and what it waits for."""
 
 import asyncio
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from graphreader import sync
-from graphreader.agent.adaptive.tasks import Turn, TurnTask
+from graphreader.agent.adaptive.tasks import Turn
 from graphreader.graph_reader import GraphReader
 from graphreader.web.app import ServeOptions, make_server
 
@@ -26,23 +26,29 @@ ANSWER = {
 
 
 class Gate:
-    """Holds back the model's replies until it is opened."""
+    """A function of a decider whose replies are held back while `open` is not set."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, reply: Callable[[Any], Any] = lambda task: Turn.model_validate(ANSWER)
+    ) -> None:
         self.open = threading.Event()
         self.open.set()
         self.waiting = 0
+        self._reply = reply
 
-    async def __call__(self, task: TurnTask) -> Any:
+    async def __call__(self, task: Any) -> Any:
         self.waiting += 1
-        await asyncio.to_thread(self.open.wait)
-        return Turn.model_validate(ANSWER)
+        while not self.open.is_set():
+            await asyncio.sleep(0.01)
+        return self._reply(task)
 
 
 @contextmanager
-def serving(reader: GraphReader, *, proxy_headers: bool = False, **options: Any) -> Iterator[str]:
+def serving(
+    reader: GraphReader, *, port: int = 0, proxy_headers: bool = False, **options: Any
+) -> Iterator[str]:
     """Serve until the block ends; yields the address."""
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = socket.create_server(("127.0.0.1", port))
     server = make_server(reader, ServeOptions(**options), proxy_headers=proxy_headers, grace=3)
     with ThreadPoolExecutor(1) as thread:
         ended = thread.submit(lambda: sync.run(server.serve(sockets=[listening])))

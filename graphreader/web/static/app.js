@@ -68,11 +68,15 @@
   // A part of the page that is sent anew whenever it has changed. What a person has folded,
   // focused or selected stays so.
   const keep = {
-    beforeNodeMorphed: (node) => node.id !== "figure" && node.id !== "undrawn",
+    beforeNodeMorphed: (node, fresh) => {
+      if (node.id === "figure") $("path").append(...[...fresh.querySelectorAll("#path option")].slice($("path").length));
+      return node.id !== "figure" && node.id !== "undrawn";
+    },
     beforeAttributeUpdated: (name, node) => !(name === "open" && node.tagName === "DETAILS"),
   };
   const follow = (part) => {
-    const source = new EventSource(part.dataset.live);
+    part.source?.close();
+    const source = part.source = new EventSource(part.dataset.live);
     let over = false;
     const again = async () => (await request("GET", location.href) ? follow(part) : setTimeout(again, 3000));
     source.addEventListener("part", (event) => {
