@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from importlib.resources import files
 from typing import Any
 
 import pytest
@@ -68,6 +69,17 @@ class Window:
                 const dots = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
                 return sum + dots.data.filter((value, place) => place % 4 === 3 && value > 0).length
             }, 0)"""
+        )
+        return found
+
+    async def barriers(self) -> list[str]:
+        """What axe-core calls serious or critical for people who use other means than eyes."""
+        source = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+        await self.page.evaluate(source)
+        found: list[str] = await self.page.evaluate(
+            """async () => (await axe.run()).violations
+                .filter(one => ['serious', 'critical'].includes(one.impact))
+                .map(one => `${one.id}: ${one.nodes[0].html}`)"""
         )
         return found
 

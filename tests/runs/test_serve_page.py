@@ -422,8 +422,8 @@ def paths(server: str) -> dict[str, str]:
 LOOKS = {"phone, dark": (PHONE, "dark"), "desk, light": (DESK, "light")}
 
 
-# Each page fits its window, whatever the texts are, and nothing of them runs, is loaded or becomes
-# an element.
+# Each page fits its window and bars nobody, whatever the texts are, and nothing of them runs, is
+# loaded or becomes an element.
 @pytest.mark.parametrize("look", LOOKS)
 async def test_hostile_texts(window: Open, paths: dict[str, str], look: str) -> None:
     width, scheme = LOOKS[look]
@@ -432,6 +432,7 @@ async def test_hostile_texts(window: Open, paths: dict[str, str], look: str) -> 
         await desk.page.goto(urlsplit(desk.page.url)._replace(path="", query="").geturl() + path)
         await expect(desk.page.locator("main")).to_be_visible()
         assert await desk.cut_off() == [], name
+        assert await desk.barriers() == [], name
         injected = "main :is(img, style, script:not([type='application/json']))"
         assert await desk.page.locator(injected).count() == 0, name
     assert desk.dialogs == []
