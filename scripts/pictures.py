@@ -16,6 +16,7 @@ from graphreader.settings import Settings, load_environment
 from graphreader.store.embedded import server as embedded
 from scripts.agent_drawing import drawings_in, write_drawing
 from scripts.browser_picture import graph_pictures
+from scripts.page_picture import page_picture
 from scripts.terminal_picture import terminal_picture
 
 ROOT = Path(__file__).parents[1]
@@ -46,6 +47,7 @@ def main() -> None:
         reader.ingest(TEXT)
         terminal_picture(reader, QUESTION, PICTURES / "ask.svg")
         reader.ask(QUESTION, mode="paper", keep_run=True)
+    page_picture(settings, "demo", QUESTION, PICTURES / "page.png", chromium)
     graph_pictures(embedded.ensure_running(settings), GRAPHS, chromium)
     for document in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         if drawings_in(document):

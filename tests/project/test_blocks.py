@@ -34,6 +34,7 @@ from tests.terminal import environment_of, same_logging
 
 # Blocks that are not run: the page, words that no other block of it has, and why.
 NOT_RUN = (
+    ("README.md", "make serve", "a server"),
     ("README.md", "docker compose up", "Docker"),
     ("docs/start.md", "uv venv", "installs"),
     ("docs/start.md", "python3 -m venv .venv", "installs"),
