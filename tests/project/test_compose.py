@@ -189,14 +189,17 @@ def test_the_command_of_the_image(neo4j: Settings, tmp_path: Path) -> None:
             encoding="utf-8",
         ) as process:
             assert process.stdout
-            address = process.stdout.readline().split()[-1]
-            secret = secret or process.stdout.readline().split()[-1]
-            for headers in ({}, {"Authorization": f"Bearer {secret}"}):
-                statuses.append(httpx.get(f"{address}api/corpora", headers=headers).status_code)
-            port = str(httpx.URL(address).port)
-            command = [sys.executable, *(one.replace("8321", port) for one in check)]
-            healthy.append(subprocess.run(command, check=False, stderr=-1).returncode)
-            process.terminate()
+            try:
+                address = process.stdout.readline().split()[-1]
+                url = f"{address}api/corpora"
+                secret = secret or process.stdout.readline().split()[-1]
+                for headers in ({}, {"Authorization": f"Bearer {secret}"}):
+                    statuses.append(httpx.get(url, headers=headers, timeout=60).status_code)
+                port = str(httpx.URL(address).port)
+                command = [sys.executable, *(one.replace("8321", port) for one in check)]
+                healthy.append(subprocess.run(command, check=False, stderr=-1).returncode)
+            finally:
+                process.terminate()
             printed.append(process.stdout.read())
         healthy.append(subprocess.run(command, check=False, stderr=-1).returncode)
 
