@@ -42,6 +42,7 @@ from graphreader.web.services import (
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 CHANGE_SECONDS = 0.4  # between two states of a live part
+_WRONG_SECONDS = 1.0  # that an answer to a wrong token takes
 _SHOWN_JOBS = 5
 _MOST_SIZES = 1_000  # that are kept, of corpora that have not changed
 _MOST_TIED = 200  # neighbors whose own facts in common are drawn as well
@@ -140,6 +141,7 @@ async def login(request: Request, server: Server, token: Annotated[str, Form()] 
     """Keep a token in a cookie that no script and no other site can use."""
     found = server.tokens.find(token.strip()) if server.tokens else None
     if found is None:
+        await asyncio.sleep(_WRONG_SECONDS)
         return page(request, "login.html", HTTPStatus.UNAUTHORIZED, wrong=True)
     root = request.scope.get("root_path", "")
     response = RedirectResponse(f"{root}/", HTTPStatus.SEE_OTHER)
