@@ -152,6 +152,14 @@ class JobStore:
         rows = self._do(f"SELECT {_COLUMNS} FROM jobs ORDER BY created DESC, id")
         return [_job(row) for row in rows]
 
+    def latest(self, corpus: str, most: int) -> list[Job]:
+        """The latest jobs of a corpus, newest first."""
+        rows = self._do(
+            f"SELECT {_COLUMNS} FROM jobs WHERE corpus = ? ORDER BY created DESC, id LIMIT ?",
+            (corpus, most),
+        )
+        return [_job(row) for row in rows]
+
     def next(self) -> Job | None:
         """The oldest job that is to be done."""
         rows = self._do(

@@ -287,8 +287,7 @@ class _ShownJob:
 
 
 def _jobs(server: Services, corpus: str) -> list[_ShownJob]:
-    own = [one for one in server.jobs.store.all() if one.corpus == corpus][:_SHOWN_JOBS]
-    return [_shown(server, one) for one in own]
+    return [_shown(server, one) for one in server.jobs.store.latest(corpus, _SHOWN_JOBS)]
 
 
 def _shown(server: Services, job: Job) -> _ShownJob:
