@@ -25,6 +25,7 @@ from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
 from graphreader.web.access import TokenStore
 from tests.runs import world
+from tests.runs.relay import Relay
 from tests.runs.web_server import Gate, client, events_of, finished_job, serving
 
 OWN, OTHER = f"test-{uuid4().hex[:12]}", f"test-{uuid4().hex[:12]}"
@@ -225,6 +226,28 @@ def test_jobs_after_a_restart(neo4j: Settings, home: Path, corpora: None) -> Non
 
     assert after["state"] == "finished"
     assert after["report"]["documents"][0]["status"] in ("read", "unchanged")
+
+
+# Neo4j goes away and comes back: the server says that it is not ready, and a question that came
+# meanwhile is answered.
+def test_neo4j_gone_and_back(
+    neo4j: Settings, home: Path, corpora: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphreader.web.app.READY_SECONDS", 0.5)
+    asked = f"/api/corpora/{OWN}/questions"
+    with (
+        Relay(neo4j) as relay,
+        serving(reader_of(relay.settings, home)) as address,
+        client(address) as web,
+    ):
+        states = [web.post(asked, json=QUESTION).status_code, web.get("/readyz").status_code]
+        relay.cut_for(3)
+        states.append(web.get("/readyz").status_code)
+        answer = web.post(asked, json=QUESTION).json()["answer"]
+        states.append(web.get("/readyz").status_code)
+
+    assert states == [200, 200, 503, 200]
+    assert answer == "Beta"
 
 
 FOREIGN = {
