@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import socket
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -20,7 +19,7 @@ from tests.runs import chronicle, mind
 from tests.runs.forks import Fork, Forks
 from tests.runs.openai_faults import SilentAfter
 from tests.runs.openai_server import OpenAIServer
-from tests.runs.web_server import client, events_of, finished_job
+from tests.runs.web_server import client, finished_job
 from tests.terminal import environment_of, wait_for
 
 CHUNKS = 6
@@ -60,11 +59,12 @@ def watched(address: str, run: str) -> list[str]:
     """The names of the events of a run, until its end or that of the connection."""
     names: list[str] = []
     with (
-        client(address) as web,
         suppress(httpx.HTTPError),
+        client(address) as web,
         web.stream("GET", f"/api/runs/{run}/events") as response,
     ):
-        names += [name for _, name in events_of(response)]
+        for line in response.iter_lines():
+            names += [line.removeprefix("event: ")] if line.startswith("event: ") else []
     return names
 
 
@@ -88,7 +88,6 @@ def test_ends(start: Start, corpus: str, number: signal.Signals) -> None:
             model.script = reading
             job = upload(web, corpus, 10, CHUNKS)
             wait_for(reading.hangs.is_set)
-        began = time.monotonic()
         os.kill(first._process, number)
         outcome, events = first.end(), watching.result()
         model.script = None
@@ -104,10 +103,9 @@ def test_ends(start: Start, corpus: str, number: signal.Signals) -> None:
     if number == signal.SIGKILL:
         assert outcome.code == -signal.SIGKILL
     else:
-        assert time.monotonic() - began < 60
         assert (outcome.code, events[-1]) == (0, "Stopped")
         assert outcome.err.startswith("Stopping: runs can be resumed")
-        assert events[0] == "RunBegan"
+    assert events[0] == "RunBegan"
     assert (read["state"], read["report"]["documents"][0]["chunks"]) == ("finished", CHUNKS)
     assert resumed[-1] == "QuestionAnswered"
     assert reply["answer"] == chronicle.meeting(1)
