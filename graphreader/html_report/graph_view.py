@@ -82,7 +82,7 @@ def draw_graph(
     elements = [_node_element(node) for node in nodes]
     elements += [_edge_element(edge, drawn_ids) for edge in edges]
     elements += [
-        _element("belongs", source=drawn_ids[one.id], target=document_ids[one.document_id])
+        graph_element("belongs", source=drawn_ids[one.id], target=document_ids[one.document_id])
         for one in subgraph.chunks
     ]
     elements += _path_elements(reading.paths, drawn_ids)
@@ -151,7 +151,7 @@ def _path_elements(paths: Sequence[Path], drawn_ids: dict[str, str]) -> Iterator
                 source = position if is_adjacent else element
                 if source:
                     step = {"source": source, "target": drawn_id, "path": number}
-                    yield _element("way", **step, colour=path_colour(number))
+                    yield graph_element("way", **step, colour=path_colour(number))
                 visited.add(drawn_id)
             position = drawn_id or position
             if drawn_id and drawn_id.startswith("element"):
@@ -166,16 +166,18 @@ def _node_element(node: DrawnNode) -> dict[str, Any]:
     if node.cited:
         classes.append("cited")
     name, label = without_controls(node.name, " "), without_controls(node.label, " ")
-    return _element(" ".join(classes), id=node.id, name=name, label=label, paths=list(node.paths))
+    return graph_element(
+        " ".join(classes), id=node.id, name=name, label=label, paths=list(node.paths)
+    )
 
 
 def _edge_element(edge: Edge, drawn_ids: dict[str, str]) -> dict[str, Any]:
     source, target = drawn_ids[edge.one], drawn_ids[edge.other]
     fact = without_controls(edge.fact, " ")
-    return _element("tie", source=source, target=target, facts=edge.facts, fact=fact)
+    return graph_element("tie", source=source, target=target, facts=edge.facts, fact=fact)
 
 
-def _element(classes: str, **data: Any) -> dict[str, Any]:
+def graph_element(classes: str, **data: Any) -> dict[str, Any]:
     """A node or an edge as cytoscape.js takes it; an edge has an id of its own, too."""
     if "source" in data:
         data["id"] = f"{classes} {data['source']} {data['target']} {data.get('path', '')}"

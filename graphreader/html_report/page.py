@@ -177,14 +177,23 @@ def check(target: Target) -> Path:
     return path
 
 
+async def visited_part(
+    connection: Connection, reading: Reading, places: Sequence[tuple[str, int]] = ()
+) -> tuple[list[Passage], RunSubgraph]:
+    """The cited chunks of a reading, and what the graph has of its first MOST_NODES nodes.
+
+    Without citations the chunks at `places` (document's id, index) are taken. Raises StoreError.
+    """
+    cited = [(one.document_id, one.chunk) for one in reading.citations]
+    passages = await GraphExplorer(connection, reading.corpus).passages(cited or places)
+    ids = visited_ids(reading, passages)[:MOST_NODES]
+    return passages, await run_subgraph(connection, reading.corpus, ids)
+
+
 async def write_report(connection: Connection, reading: Reading, target: Target) -> Path:
     """Write the page of a reading; replaces a file. Raises UsageError and StoreError."""
     path = await asyncio.to_thread(check, target)
-    explorer = GraphExplorer(connection, reading.corpus)
-    places = [(one.document_id, one.chunk) for one in reading.citations]
-    passages = await explorer.passages(places)
-    ids = visited_ids(reading, passages)[:MOST_NODES]
-    subgraph = await run_subgraph(connection, reading.corpus, ids)
+    passages, subgraph = await visited_part(connection, reading)
 
     def write() -> None:
         page = render(reading, passages, subgraph)

@@ -31,6 +31,7 @@ from graphreader.web.services import (
     Visitor,
     Writable,
     must_write,
+    titled,
 )
 
 router = APIRouter(tags=["corpora"])
@@ -83,10 +84,7 @@ async def documents(
 ) -> dict[str, Any]:
     """List the documents of a corpus, by title."""
     found = await server.reader.at(corpus).adocuments()
-    words = title.casefold().split()
-    return page.of(
-        "documents", [one for one in found if all(word in one.title.casefold() for word in words)]
-    )
+    return page.of("documents", titled(found, title))
 
 
 @router.delete("/api/corpora/{corpus}/documents/{document}", status_code=HTTPStatus.NO_CONTENT)

@@ -74,19 +74,31 @@ class LiveRun:
     """A run with its events so far; `ended` is a moment of the clock."""
 
     run: str
-    corpus: str
-    question: str
     holder: str
     progress: RunProgress
     follow: str | None = None
     began: float = field(default_factory=time.time)
     is_kept: bool = True
     events: list[LiveEvent] = field(default_factory=list)
-    reading: Reading | None = None
     failure: GraphReaderError | None = None
     ended: float | None = None
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
+
+    @property
+    def corpus(self) -> str:
+        """The corpus that is asked."""
+        return self.progress.corpus
+
+    @property
+    def question(self) -> str:
+        """The question of the run."""
+        return self.progress.question
+
+    @property
+    def reading(self) -> Reading | None:
+        """The reading, once the question is answered."""
+        return self.progress.reading
 
     def add(self, event: LiveEvent) -> None:
         """Add an event and wake those who watch."""
@@ -173,18 +185,11 @@ class LiveRuns:
             )
         if self._tokens:
             self._tokens.check_day(token)
-        live = LiveRun(
-            id,
-            request.corpus,
-            request.question,
-            token.name,
-            RunProgress(request.corpus, request.question),
-            request.follow,
-        )
+        progress = RunProgress(request.corpus, request.question)
+        live = LiveRun(id, token.name, progress, request.follow, is_kept=events is None)
         live.add(LiveEvent.of(RunBegan(id)))  # at once: the rest waits for Neo4j
         self._runs[id] = live
         request = request if request.resume else replace(request, run=id)
-        live.is_kept = events is None
         stream = with_waiting(events or execute(self._resources, request))
         live.task = asyncio.create_task(self._follow(live, token, stream, heard))
         return live
@@ -223,8 +228,6 @@ class LiveRuns:
                     live.progress.add(event)
                     if heard:
                         heard(event)
-                    if isinstance(event, QuestionAnswered):
-                        live.reading = event.reading
                     if not isinstance(event, RunBegan):
                         live.add(LiveEvent.of(event))
         except GraphReaderError as error:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from http import HTTPStatus
@@ -23,6 +23,8 @@ from sse_starlette import ServerSentEvent
 
 from graphreader.documents import check_corpus_name
 from graphreader.errors import UnknownCorpusError, UsageError
+from graphreader.graph_reader import MAX_LIMIT
+from graphreader.html_report.graph_view import graph_element
 from graphreader.html_report.page import environment
 from graphreader.ingestion.loading.formats import SUFFIXES
 from graphreader.store.catalog import CorpusSummary, Stats, run_subgraph
@@ -38,6 +40,7 @@ from graphreader.web.services import (
     Server,
     Services,
     Visitor,
+    titled,
 )
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
@@ -86,9 +89,15 @@ def _environment() -> Environment:
     return own
 
 
+def root_of(request: Request) -> str:
+    """The path that a proxy serves this at, or nothing."""
+    root: str = request.scope.get("root_path", "")
+    return root
+
+
 def render(request: Request, template: str, **values: Any) -> str:
     """A page, or a part of one; `at` makes the address of a path behind a proxy."""
-    root = request.scope.get("root_path", "")
+    root = root_of(request)
 
     def at(path: str) -> str:
         return f"{root}{path}"
@@ -115,7 +124,7 @@ def page(request: Request, template: str, status: int = HTTPStatus.OK, **values:
 
 def refusal(request: Request, status: int, detail: str) -> Response | None:
     """A refusal as a page, where a person asked for one."""
-    path = request.url.path.removeprefix(request.scope.get("root_path", ""))
+    path = request.url.path.removeprefix(root_of(request))
     wants_page = "text/html" in request.headers.get("accept", "")
     if not wants_page or path.startswith(("/api/", "/v1/", "/mcp")):
         return None
@@ -143,7 +152,7 @@ async def login(request: Request, server: Server, token: Annotated[str, Form()] 
     if found is None:
         await asyncio.sleep(_WRONG_SECONDS)
         return page(request, "login.html", HTTPStatus.UNAUTHORIZED, wrong=True)
-    root = request.scope.get("root_path", "")
+    root = root_of(request)
     response = RedirectResponse(f"{root}/", HTTPStatus.SEE_OTHER)
     seconds = int(found.expires - time.time()) if found.expires else 30 * 86_400
     response.set_cookie(
@@ -161,7 +170,7 @@ async def login(request: Request, server: Server, token: Annotated[str, Form()] 
 @router.post("/logout")
 async def logout(request: Request) -> Response:
     """Forget the token."""
-    root = request.scope.get("root_path", "")
+    root = root_of(request)
     response = RedirectResponse(f"{root}/login", HTTPStatus.SEE_OTHER)
     response.delete_cookie(COOKIE, path=f"{root}/", httponly=True, samesite="strict")
     return response
@@ -181,7 +190,7 @@ async def create(
 
 
 def _to_documents(request: Request, corpus: str) -> Response:
-    root = request.scope.get("root_path", "")
+    root = root_of(request)
     return RedirectResponse(f"{root}/corpora/{quote(corpus)}/documents", HTTPStatus.SEE_OTHER)
 
 
@@ -193,7 +202,7 @@ async def ask_page(
     summary = await _summary(server, corpus)
     if summary is None:
         return _to_documents(request, corpus)
-    runs = await _runs(server, corpus)
+    runs = await server.reader.aruns(corpus)
     mode = server.reader.context.resources.settings.mode
     values: dict[str, Any] = {"runs": runs[:10], "total": len(runs), "mode": mode}
     return page(request, "ask.html", corpus=corpus, here="ask", summary=summary, **values)
@@ -218,23 +227,12 @@ async def sizes_part(
     return page(request, "sizes.html", corpus=corpus, stats=known[summary])
 
 
-async def _runs(server: Services, corpus: str) -> list[Any]:
-    """The kept runs; what this process has under way is told as such."""
-    kept = await server.reader.aruns(corpus)
-    return [
-        replace(one, status="running")
-        if (live := server.runs.find(one.run)) and live.ended is None
-        else one
-        for one in kept
-    ]
-
-
 @router.get("/corpora/{corpus}/runs")
 async def runs_page(
     corpus: Readable, request: Request, server: Server, visitor: Visitor, part: Paged
 ) -> Response:
     """All kept runs."""
-    runs = await _runs(server, corpus)
+    runs = await server.reader.aruns(corpus)
     values = _part(part, runs, "runs")
     return page(request, "runs.html", corpus=corpus, here="runs", **values)
 
@@ -257,8 +255,6 @@ async def documents_page(
         found = await server.reader.at(corpus).adocuments()
     except UnknownCorpusError:
         found = []
-    words = title.casefold().split()
-    chosen = [one for one in found if all(word in one.title.casefold() for word in words)]
     return page(
         request,
         "documents.html",
@@ -269,7 +265,7 @@ async def documents_page(
         incomplete=sum(one.status == "incomplete" for one in found),
         suffixes=SUFFIXES,
         jobs=_jobs(server, corpus),
-        **_part(part, chosen, "documents"),
+        **_part(part, titled(found, title), "documents"),
     )
 
 
@@ -377,19 +373,17 @@ async def element_page(
     """A key element with its facts and its neighborhood."""
     reader = server.reader.at(corpus)
     facts = await reader.afacts(element)
-    near = await reader.aneighbors(facts.element.id, limit=min(neighbors, 1_000))
-    root = request.scope.get("root_path", "")
+    near = await reader.aneighbors(facts.element.id, limit=min(neighbors, MAX_LIMIT))
+    root = root_of(request)
     named = [(facts.element.id, facts.element.name), *((one.id, one.name) for one in near)]
     nodes = [
-        {
-            "data": {
-                "id": id,
-                "name": name,
-                "label": name,
-                "href": f"{root}/corpora/{quote(corpus)}/elements/{id}",
-            },
-            "classes": "element begins" if id == facts.element.id else "element",
-        }
+        graph_element(
+            "element begins" if id == facts.element.id else "element",
+            id=id,
+            name=name,
+            label=name,
+            href=f"{root}/corpora/{quote(corpus)}/elements/{id}",
+        )
         for id, name in named
     ]
     if len(near) > _MOST_TIED:
@@ -400,16 +394,7 @@ async def element_page(
         edges = (await run_subgraph(connection, corpus, ids)).edges
         ties = [(edge.one, edge.other, edge.facts, edge.fact) for edge in edges]
     lines = [
-        {
-            "data": {
-                "id": f"{one} {other}",
-                "source": one,
-                "target": other,
-                "facts": count,
-                "fact": fact,
-            },
-            "classes": "tie" if fact else "spoke",
-        }
+        graph_element("tie" if fact else "spoke", source=one, target=other, facts=count, fact=fact)
         for one, other, count, fact in ties
     ]
     return page(
@@ -440,5 +425,4 @@ async def _browser_link(server: Services, name: str, corpus: str) -> str | None:
 @router.get("/docs")
 async def docs_page(request: Request) -> Response:
     """The HTTP interface, operation by operation."""
-    description = request.app.openapi()
-    return page(request, "api.html", api=json.loads(json.dumps(description)))
+    return page(request, "api.html", api=request.app.openapi())

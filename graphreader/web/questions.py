@@ -2,10 +2,8 @@
 
 import asyncio
 import json
-import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator
 from http import HTTPStatus
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Response
@@ -14,6 +12,7 @@ from pydantic import BaseModel, Field
 from sse_starlette import ServerSentEvent
 
 from graphreader.agent.events import Event, QuestionAnswered
+from graphreader.html_report.page import render, visited_part
 from graphreader.integrations.langgraph import ExecutionContext
 from graphreader.readers import aask, check_for_corpus
 from graphreader.runs import RunRequest, with_options
@@ -187,14 +186,13 @@ async def delete(run: str, server: Server, visitor: Visitor) -> None:
 @router.get("/api/runs/{run}/report", response_class=HTMLResponse)
 async def report(run: str, server: Server, visitor: Visitor) -> Response:
     """The report of a finished run, one HTML page that can be handed on."""
-    corpus = await corpus_of_run(server, visitor, run)
+    await corpus_of_run(server, visitor, run)
     live = server.runs.find(run)
     reading = live.reading if live else (await server.reader.arun(run)).reading
     if reading is None:
         return problem(HTTPStatus.CONFLICT, "The run has no answer yet: wait, or resume it.")
-    with tempfile.TemporaryDirectory() as folder:
-        path = await server.reader.at(corpus).areport(reading, Path(folder, "report.html"))
-        page = await asyncio.to_thread(path.read_bytes)
+    connection = await server.reader.context.resources.connection()
+    page = await asyncio.to_thread(render, reading, *await visited_part(connection, reading))
     # The page has a content policy of its own, by the hashes of its scripts.
     return Response(
         page,

@@ -11,10 +11,7 @@ from fastapi.responses import HTMLResponse
 from sse_starlette import ServerSentEvent
 
 from graphreader.errors import UnknownRunError
-from graphreader.html_report.graph_view import MOST_NODES, visited_ids
-from graphreader.html_report.page import sections
-from graphreader.store.catalog import run_subgraph
-from graphreader.store.explorer import GraphExplorer
+from graphreader.html_report.page import sections, visited_part
 from graphreader.web.access import Token
 from graphreader.web.live_runs import LiveRun
 from graphreader.web.pages import CHANGE_SECONDS, page, render
@@ -83,11 +80,7 @@ async def _run_part(request: Request, server: Services, view: _RunView) -> str:
     """The sections of a run, as far as it has come."""
     reading = view.progress.so_far()
     connection = await server.reader.context.resources.connection()
-    explorer = GraphExplorer(connection, view.corpus)
-    places = [(one.document_id, one.chunk) for one in reading.citations]
-    passages = await explorer.passages(places or list(view.progress.places))
-    ids = visited_ids(reading, passages)[:MOST_NODES]
-    subgraph = await run_subgraph(connection, view.corpus, ids)
+    passages, subgraph = await visited_part(connection, reading, list(view.progress.places))
     is_over = view.progress.reading is not None
     values = sections(
         reading,

@@ -1,6 +1,6 @@
 """What the routes share: the reader, who asks, and what that person may see."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from graphreader.errors import UnknownCorpusError, UnknownRunError
 from graphreader.graph_reader import GraphReader
+from graphreader.store.catalog import DocumentSummary
 from graphreader.web.access import NotAllowedError, Token, TokenStore
 from graphreader.web.jobs import Jobs
 from graphreader.web.live_runs import LiveRuns
@@ -88,6 +89,12 @@ async def corpus_of_run(server: Services, visitor: Token, run: str) -> str:
     if corpus is None or not visitor.sees(corpus):
         raise UnknownRunError("There is no such run, or this token does not open it.")
     return corpus
+
+
+def titled(documents: Iterable[DocumentSummary], title: str) -> list[DocumentSummary]:
+    """The documents whose titles have all these words."""
+    words = title.casefold().split()
+    return [one for one in documents if all(word in one.title.casefold() for word in words)]
 
 
 @dataclass(frozen=True, slots=True)
