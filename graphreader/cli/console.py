@@ -3,8 +3,10 @@
 import math
 import re
 import sys
+import textwrap
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from datetime import datetime
@@ -14,7 +16,7 @@ from typing import Any, ClassVar, Self
 import typer
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
-from rich.progress import Progress, Task
+from rich.progress import BarColumn, Progress, Task, TaskID, TaskProgressColumn, TextColumn
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
@@ -31,6 +33,8 @@ _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]
 
 _RATE_WINDOW = 300.0  # seconds over which a rate is measured; one item may take a minute
 _LOG_SECONDS, _LOG_SHARE = 10.0, 0.05  # at least so long, and so much of all, between log lines
+_LONGEST_SILENCE = 300.0  # between the lines of a log
+_COUNTDOWN = re.compile(r"(?<= in )\d+(?= s$)")  # the seconds at the end of a line about a wait
 _LISTED_FAILURES = 5
 _WAIT_SECONDS = 3.0  # by which a wait for a service must end later to get a line after another
 _SAME_SECONDS = 60.0  # after which the same line about a wait is printed again
@@ -83,7 +87,7 @@ class WaitDisplay:
 
     def __init__(self, *, live: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._live, self._clock = live, clock
-        self._text, self._until = "", 0.0
+        self._text, self._end = "", 0.0
         self._printed: dict[str, float] = {}  # service: when the wait of its last line ends
         self._repeat: dict[str, float] = {}  # line: when it may be printed again
 
@@ -92,21 +96,25 @@ class WaitDisplay:
         now, service, text = self._clock(), waiting.service, waiting.text
         end = now + waiting.seconds
         if self._live:
-            self._text = text
-            self._until = end + _ATTEMPT_SECONDS if waiting.seconds else math.inf
+            self._text, self._end = text, end if waiting.seconds else math.inf
         elif not text:
             self._printed.pop(service, None)
         elif end > self._printed.get(
             service, -math.inf
-        ) + _WAIT_SECONDS and now >= self._repeat.get(text, now):
-            self._printed[service], self._repeat[text] = end, now + _SAME_SECONDS
+        ) + _WAIT_SECONDS and now >= self._repeat.get(same := _COUNTDOWN.sub("", text), now):
+            self._printed[service], self._repeat[same] = end, now + _SAME_SECONDS
             print_progress(text)
 
     @property
     def lines(self) -> list[Text]:
         """What a live display shows: one line until the next attempt, else none."""
-        shown = self._text and self._clock() < self._until
-        return [literal_line(self._text, "yellow")] if shown else []
+        left = self._end - self._clock()
+        if not self._text or left <= -_ATTEMPT_SECONDS:
+            return []
+        text = _COUNTDOWN.sub(
+            lambda one: str(min(int(one[0]), max(1, math.ceil(left)))), self._text
+        )
+        return [literal_line(text, "yellow")]
 
 
 def confirm(question: str) -> bool:
@@ -196,8 +204,8 @@ def spinner(text: str) -> Iterator[Callable[[str], None] | None]:
 class JobProgress(Progress, ABC):
     """Progress of a long job on stderr: bars and a status line in a terminal, lines in a log.
 
-    A log gets a line at most every 10 seconds and every 5 %. Events may come from another
-    thread.
+    A log gets a line at most every 10 seconds, after 5 % more or five minutes. Events may come
+    from another thread.
     """
 
     def __init__(
@@ -212,10 +220,12 @@ class JobProgress(Progress, ABC):
         # With FORCE_COLOR set, rich takes a file for a terminal: it may get colours, no more.
         self.in_terminal = console.is_interactive and console.file.isatty()
         super().__init__(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
             console=console,
             transient=True,
             get_time=clock,
-            speed_estimate_period=_RATE_WINDOW,
             disable=Quiet.enabled or not (live and self.in_terminal),
             **options,
         )
@@ -226,6 +236,7 @@ class JobProgress(Progress, ABC):
         self._failures = 0
         self._logged_at = clock()
         self._logged: tuple[str, float] = ("", 0)  # the activity and its items in the last line
+        self._samples: dict[TaskID, deque[tuple[float, float]]] = {}  # times, items until then
 
     @abstractmethod
     def status(self) -> str:
@@ -235,7 +246,11 @@ class JobProgress(Progress, ABC):
         """The bars, and below them the status."""
         yield from super().get_renderables()
         if self.tasks:  # rich calls this once in its constructor
-            self._spinner.update(text=Text(self.status()))
+            text = (
+                self.status().replace(" ", "\xa0").replace(",\xa0", ", ")
+            )  # breaks at commas only
+            text = textwrap.fill(text, self.console.width - 2, subsequent_indent="  ")
+            self._spinner.update(text=Text(text.replace("\xa0", " ")))
             yield self._spinner
             yield from self.wait.lines
 
@@ -250,7 +265,29 @@ class JobProgress(Progress, ABC):
     def new_task(self, name: str, total: float = 0, **options: Any) -> Task:
         """Add a task, and return it."""
         self.add_task(name, total=total, **options)
-        return self.tasks[-1]
+        task = self.tasks[-1]
+        self._rate(task)  # begins to measure
+        return task
+
+    def pace(self, task: Task, left: float | None) -> list[str]:
+        """`3.2 a minute` and `about 9 min left` for the items left, if known."""
+        rate = self._rate(task)
+        if not rate or not left:
+            return []
+        return [f"{60 * rate:,.1f} a minute", f"about {duration(left / rate)} left"]
+
+    def _rate(self, task: Task) -> float:
+        """Items a second of the last five minutes, waits included; 0: not known."""
+        if not task.total:
+            return 0.0
+        now = self.get_time()
+        samples = self._samples.setdefault(task.id, deque([(now, task.completed)]))
+        if now - samples[-1][0] >= 1:
+            samples.append((now, task.completed))
+        while len(samples) > 1 and samples[1][0] <= now - _RATE_WINDOW:
+            samples.popleft()
+        began, before = samples[0]
+        return (task.completed - before) / (now - began) if now - began >= 1 else 0.0
 
     def print_line(self, line: Text) -> None:
         """Print a line above the bars; in a log it is not wrapped."""
@@ -267,10 +304,14 @@ class JobProgress(Progress, ABC):
     def log_status(self, task: Task, activity: str = "") -> None:
         """Write the status into a log, if enough of the task, or another activity, came since."""
         now, total = self.get_time(), task.total or 0
+        self._rate(task)
         if Quiet.enabled or not self.disable or now - self._logged_at < _LOG_SECONDS:
             return
         activity_before, done_before = self._logged
-        enough = task.completed - done_before >= max(1, _LOG_SHARE * total)
+        enough = (
+            task.completed - done_before >= max(1, _LOG_SHARE * total)
+            or now - self._logged_at >= _LONGEST_SILENCE
+        )
         if activity != activity_before or (enough and task.completed < total):
             self._logged_at, self._logged = now, (activity, task.completed)
             self.print_line(Text(f"{self._command}: {self.status()}"))
@@ -293,7 +334,7 @@ class QuestionProgress(JobProgress):
 
     def status(self) -> str:
         """The counts, the rate and the time left."""
-        return ", ".join([self.counts(), *pace(self._task.speed, self._task.remaining)])
+        return ", ".join([self.counts(), *self.pace(self._task, self._task.remaining)])
 
     def count(self, failure: str | None = None) -> None:
         """Show that one more item is finished, or failed for this reason."""
@@ -301,13 +342,6 @@ class QuestionProgress(JobProgress):
         if failure is not None:
             self.print_failure(failure, self._output)
         self.log_status(self._task)
-
-
-def pace(rate: float | None, left: float | None) -> list[str]:
-    """`3.2 a minute` and `about 9 min left` of items a second and the items left, if known."""
-    if not rate or left is None or left <= 0:
-        return []
-    return [f"{60 * rate:,.1f} a minute", f"about {duration(left / rate)} left"]
 
 
 def single_line(text: str) -> str:

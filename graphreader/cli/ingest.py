@@ -15,7 +15,6 @@ from graphreader.cli.console import (
     cost_text,
     literal_line,
     money,
-    pace,
     plural,
     print_error,
     print_json,
@@ -43,6 +42,7 @@ from graphreader.cli.options import (
     read_settings,
 )
 from graphreader.errors import UsageError
+from graphreader.usage import Usage
 from graphreader.waiting import Waiting
 
 if TYPE_CHECKING:
@@ -63,8 +63,10 @@ ESTIMATE_EXAMPLES = (
 )
 
 _LISTED_FAILURES = 10  # failed chunks whose reasons are printed; the JSON has all
+_LISTED_DOCUMENTS = 20  # with problems
 _LISTED_PARTS = 3  # skipped parts of one document that are listed
 _STATUS_WIDTH = 11
+_PROBLEMS = ("refused", "incomplete")
 _STATUS_STYLES = {"read": "green", "unchanged": "dim", "incomplete": "yellow", "refused": "red"}
 _UNKNOWN_PRICE = "not known: set it in a file (GRAPHREADER_PRICES)"
 
@@ -87,9 +89,7 @@ def ingest(
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
     json: JsonFlag = False,
-    verbose: Annotated[
-        bool, flag("--verbose", help="Print a line a document, also without a terminal.")
-    ] = False,
+    verbose: Annotated[bool, flag("--verbose", help="Print a line a document.")] = False,
     _quiet: QuietFlag = False,
 ) -> None:
     """Read texts into the graph. Texts that are in the graph already cost nothing."""
@@ -257,7 +257,7 @@ def _spending_text(spending: "Spending") -> str:
 
 
 class IngestProgress(JobProgress):
-    """Shows the events of an ingestion on stderr; unchanged documents only in a log."""
+    """Shows the events of an ingestion on stderr."""
 
     def __init__(
         self,
@@ -271,7 +271,8 @@ class IngestProgress(JobProgress):
             self.new_task(name, visible=False)
             for name in ("Sources", "Chunks", "Key elements", "Merging")
         )
-        self._facts = self._tokens = 0
+        self._facts = self._tokens = self._problems = 0
+        self._usage = Usage()
         self._verbose = verbose
         self._ended = Counter[str]()  # status: documents without a line of their own
         self._ended_chunks = Counter[str]()
@@ -287,9 +288,10 @@ class IngestProgress(JobProgress):
                 self.advance(self._sources.id)
             case report.DocumentStart(missing=missing):
                 self._add_to_total(self._chunks, missing)
-            case report.ChunkProgress(chunks=chunks, facts=facts, tokens=tokens):
+            case report.ChunkProgress(chunks=chunks, facts=facts, tokens=tokens, usage=usage):
                 self._facts += facts
                 self._tokens += tokens
+                self._usage = usage
                 self.advance(self._chunks.id, chunks)
             case report.EmbeddingProgress(done, total):
                 self.update(self._elements.id, completed=done, total=total, visible=True)
@@ -305,8 +307,10 @@ class IngestProgress(JobProgress):
     def __exit__(self, *raised: Any) -> None:
         super().__exit__(*raised)
         for status, number in self._ended.items():
-            chunks = plural(self._ended_chunks[status], "chunk")
-            print_progress(f"{status:<{_STATUS_WIDTH}}{plural(number, 'document')}, {chunks}")
+            text = f"{plural(number, 'document')}, {plural(self._ended_chunks[status], 'chunk')}"
+            if status in _PROBLEMS:
+                text = f"{plural(number, 'more document')} (--verbose lists all)"
+            print_progress(f"{status:<{_STATUS_WIDTH}}{text}")
 
     def _add_to_total(self, task: "Task", count: float) -> None:
         """Show the task with a larger total. `update` would forget its speed."""
@@ -327,24 +331,24 @@ class IngestProgress(JobProgress):
         """`120 of 400 chunks, 3.2 a minute, ...`, or the work after the reading."""
         task, activity = self._stage
         if activity:
-            return f"{activity}, {_done_of_all(task)}"
-        parts = [f"{_done_of_all(task)} chunks"]
-        if self._sources.remaining:  # the number of their chunks is not known yet
-            parts, task = [*parts, f"{_done_of_all(self._sources)} sources"], self._sources
-        parts += pace(task.speed, task.remaining)
-        return ", ".join([*parts, plural(self._facts, "fact"), plural(self._tokens, "token")])
+            return ", ".join([activity, _done_of_all(task), *self.pace(task, task.remaining)])
+        left, sources = task.remaining, self._sources
+        if sources.remaining:  # they probably have as many chunks as those before
+            share = sources.completed / (sources.total or 1)
+            left = (task.total or 0) / share - task.completed if share else None
+        parts = [f"{_done_of_all(task)} chunks", *self.pace(task, left)]
+        if sources.remaining:
+            parts.append(f"{_done_of_all(sources)} sources")
+        usage = self._usage
+        spent = cost_text(usage) if usage.tokens or usage.reused else plural(self._tokens, "token")
+        return ", ".join([*parts, plural(self._facts, "fact"), spent])
 
     def _end_document(self, document: "DocumentReport") -> None:
-        """Print a line about a document, or count it: without a terminal, unless it has a problem.
-
-        A terminal has no line about unchanged documents.
-        """
-        has_problem = document.status in ("refused", "incomplete") or document.skipped
-        if self._verbose or has_problem:
+        """Print a line about one of the first documents with a problem; count the others."""
+        has_problem = document.status in _PROBLEMS or document.skipped
+        self._problems += bool(has_problem)
+        if self._verbose or (has_problem and self._problems <= _LISTED_DOCUMENTS):
             self._print_document(document)
-        elif not self.disable:
-            if document.status != "unchanged":
-                self._print_document(document)
         else:
             self._ended[document.status] += 1
             self._ended_chunks[document.status] += document.chunks

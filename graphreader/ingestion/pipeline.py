@@ -378,9 +378,8 @@ class Pipeline:
                 job.facts += len(read.facts)
                 if read.error is not None:
                     job.failed.append(FailedChunk(read.chunk.index, read.error))
-                self._progress(
-                    ChunkProgress(job.document.title, 1, len(read.facts), read.chunk.tokens)
-                )
+                title, tokens = job.document.title, read.chunk.tokens
+                self._progress(ChunkProgress(title, 1, len(read.facts), tokens, self._usage))
             self._in_flight.release()
         await self._finish([job for job in jobs if job.is_written])
 

@@ -4,7 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from graphreader.documents import Skipped
@@ -179,12 +179,16 @@ class DocumentStart:
 
 @dataclass(frozen=True, slots=True)
 class ChunkProgress:
-    """Chunks of a document are extracted and safe in the graph."""
+    """Chunks of a document are extracted and safe in the graph; `usage` is that of the run so far.
+
+    `tokens` are those of the chunks' texts.
+    """
 
     title: str
     chunks: int
     facts: int
     tokens: int = 0
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)

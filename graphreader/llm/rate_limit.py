@@ -55,7 +55,7 @@ class RateLimiter:
         self._running = {False: 0, True: 0}  # by whether they are in the background
         self._waiting = 0  # of those that are not
         self._latest = -_MINUTE  # when one of those has last started
-        self._held_until = 0.0
+        self._held: tuple[float, str] = (0.0, "")  # until when, and the reason
         # The others of each line wait for its first one in order of arrival.
         self._first_in_line = {False: asyncio.Lock(), True: asyncio.Lock()}
         self._change = asyncio.Event()
@@ -71,7 +71,8 @@ class RateLimiter:
                     delay, reason = wait
                     self._change.clear()
                     if delay > SLOW_SECONDS and reason not in ("", announced):
-                        announce(Waiting("rate limit", f"Requests wait: {reason}", delay))
+                        text = f"Requests wait: {reason}, next in {round(delay)} s"
+                        announce(Waiting("rate limit", text, delay))
                         announced = reason
                     with suppress(TimeoutError):
                         async with asyncio.timeout(delay):
@@ -95,9 +96,9 @@ class RateLimiter:
         start.tokens = tokens
         self._change.set()
 
-    def hold_off(self, seconds: float) -> None:
+    def hold_off(self, seconds: float, reason: str) -> None:
         """Start no request for so many seconds, as a service demands."""
-        self._held_until = max(self._held_until, asyncio.get_running_loop().time() + seconds)
+        self._held = max(self._held, (asyncio.get_running_loop().time() + seconds, reason))
 
     def _wait(self, tokens: int, behind: bool) -> tuple[float, str]:
         """Seconds until the next of a line may start, if nothing else ends or is settled before.
@@ -114,7 +115,7 @@ class RateLimiter:
             or (behind and self._running[True] >= limits.concurrency - kept)
         ):
             return _MINUTE, ""
-        waits = [(self._held_until, "a service demands it")]
+        waits = [self._held]
         if (most := limits.requests_per_minute) is not None:
             requests = [(start.at, 1) for start in self._starts]
             reason = f"GRAPHREADER_REQUESTS_PER_MINUTE is {most:,}"

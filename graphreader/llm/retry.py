@@ -186,15 +186,16 @@ class ModelService:
                 pause = self._next_pause(failures, waited)
                 if pause is None:
                     raise self._exception(failures, clock() - begin) from error
+            reason = f"{self.name}: {failure.reason}"
             tries = f"try {len(failures) + 1} of {self._most_tries(failures)}"
-            tries += f" in {max(1, round(pause))} s"
-            announce(Waiting(self.name, f"{self.name}: {failure.reason}, {tries}", pause))
+            text = f"{reason}, {tries} in {max(1, round(pause))} s"
+            announce(Waiting(self.name, text, pause))
             logger.debug(
                 "%s: retry in %.1f s after %s (%s)", self.name, pause, failure.kind, failure
             )
             if failure.wait:
                 waited += failure.wait
-                limiter.hold_off(failure.wait)
+                limiter.hold_off(failure.wait, reason)
             await asyncio.sleep(pause)
 
     async def _check_health(self, url: str) -> None:

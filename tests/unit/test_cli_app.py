@@ -23,7 +23,6 @@ from graphreader.cli.console import (
     cost_text,
     duration,
     money,
-    pace,
     plural,
     print_json,
     print_table,
@@ -316,8 +315,6 @@ def test_json_in_any_encoding(encoding: str, monkeypatch: pytest.MonkeyPatch) ->
         (money(0.0021), "$0.0021"),
         (money(0.99996), "$1.00"),
         (money(12345.678), "$12,345.68"),
-        *((", ".join(pace(0.1, left)), "") for left in (None, 0, -9)),
-        (", ".join(pace(0.1, 9)), "6.0 a minute, about 1 min 30 s left"),
         (cost_text(Usage(18)), "18 calls"),
         (
             cost_text(Usage(3, 1000, 234, estimated=1, dollars=0.5)),

@@ -418,14 +418,14 @@ async def test_announced_limits() -> None:
     with listening(lambda waiting: heard.append((now(), waiting.text))):
         requests.make(0, 0)
         await asyncio.sleep(5)
-        requests.limiter.hold_off(20)
+        requests.limiter.hold_off(20, "fake:model: 429")
         requests.make(0)
         await requests.finish()
 
     assert heard == [
-        (4, "Requests wait: GRAPHREADER_REQUESTS_PER_MINUTE is 6"),
-        (10, "Requests wait: a service demands it"),
-        (29, "Requests wait: GRAPHREADER_REQUESTS_PER_MINUTE is 6"),
+        (4, "Requests wait: GRAPHREADER_REQUESTS_PER_MINUTE is 6, next in 6 s"),
+        (10, "Requests wait: fake:model: 429, next in 15 s"),
+        (29, "Requests wait: GRAPHREADER_REQUESTS_PER_MINUTE is 6, next in 6 s"),
     ]
 
 
@@ -447,11 +447,11 @@ async def test_settle(real: int, starts_at: int) -> None:
 @virtual_time
 async def test_hold_off() -> None:
     requests = Requests(RateLimits())
-    requests.limiter.hold_off(20)
-    requests.limiter.hold_off(5)
+    requests.limiter.hold_off(20, "")
+    requests.limiter.hold_off(5, "")
     requests.make(0, 0, 0)
     await asyncio.sleep(10)
-    requests.limiter.hold_off(30)
+    requests.limiter.hold_off(30, "")
 
     assert await requests.finish() == [40, 40, 40]
 
