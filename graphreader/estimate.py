@@ -1,6 +1,7 @@
 """Estimates the cost of an ingest, and of a question after it; nothing is sent or written.
 
-Chunks, calls and prompts are exact, replies are estimated; caches and retries do not count.
+Chunks, calls and prompts are exact, replies are estimated; caches and retries do not count. A plan
+says what more documents of the same kind need: `docs/sizes.md` has its formula.
 """
 
 import asyncio
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 
 from graphreader.agent.adaptive.tasks import PATH_CALLS, TurnTask
 from graphreader.agent.tasks import AnswerTask, ChunkTask, InitialNodesTask, PlanTask
-from graphreader.documents import Document
+from graphreader.documents import Chunk, Document
 from graphreader.errors import WindowError
 from graphreader.ingestion.chunking import rechunk
 from graphreader.ingestion.extraction import ExtractionTask, divide
@@ -17,7 +18,7 @@ from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.sources import Source
 from graphreader.llm.pricing import Prices
 from graphreader.llm.window import Measurer
-from graphreader.settings import DEFAULT_EMBEDDINGS, OFFLINE, Mode, Settings
+from graphreader.settings import DEFAULT_DIMENSION, DEFAULT_EMBEDDINGS, OFFLINE, Mode, Settings
 from graphreader.store.catalog import ArrangedChunk, DocumentStatus
 from graphreader.tokens import count
 from graphreader.usage import Phase
@@ -27,10 +28,11 @@ REPLY_BASE, REPLY_RATIO = 100, 1.2
 
 Measured on fifteen chunks of 40 to 1,400 tokens in English and Chinese, with 44 tokens per fact."""
 
-ELEMENTS_RATIO = 0.15
-"""Tokens of new key elements, which are embedded, for each token of the replies.
+EMBEDDED_RATIO = 0.6
+"""Tokens of facts and new key elements, which are embedded, for each token of the replies.
 
-A fact brings 2.4 new key elements (paper, table 8: nodes per atomic fact) of 2.7 tokens each."""
+A fact has 20 tokens, and brings 2.4 new key elements (paper, table 8: nodes per atomic fact) of 2.7
+tokens each."""
 
 TYPICAL_CALLS = 7.4
 """Calls of a path, with those that condense: a question of mode `paper` takes 31 to 48 in all.
@@ -77,7 +79,8 @@ def _sum(one: float | None, other: float | None) -> float | None:
 class Estimate:
     """The estimated cost of an ingest, and of a question after it.
 
-    `missing` counts the `chunks` without facts. Calls and input tokens of `reading` are exact.
+    `missing` counts the `chunks` without facts; `tokens` and `bytes` (UTF-8) are those of their
+    texts. Calls and input tokens of `reading` are exact.
     `question_at_most` uses all calls and the whole window. `refused` are reasons of sources.
     `assumed`: no model is configured, so `model` is what a key would bring; nothing is sent now.
     """
@@ -93,6 +96,8 @@ class Estimate:
     question_at_most: Spending
     refused: tuple[str, ...] = ()
     assumed: bool = False
+    tokens: int = 0
+    bytes: int = 0
 
     @property
     def dollars(self) -> float | None:
@@ -109,7 +114,7 @@ async def estimate(
 ) -> Estimate:
     """Estimate the cost of the missing chunks, without `status` of all. Raises SettingsError."""
     prices = Prices.of(settings)
-    documents = chunks = missing = 0
+    documents = chunks = missing = tokens = size = 0
     reading = Spending()
     refused: list[str] = []
     for source in sources:
@@ -118,11 +123,14 @@ async def estimate(
             if isinstance(document, Refused):
                 refused.append(document.reason)
                 continue
-            number, texts = await _missing_chunks(document, settings.chunk_tokens, status)
+            number, lacking = await _missing_chunks(document, settings.chunk_tokens, status)
             documents += 1
             chunks += number
-            missing += len(texts)
-            for text in texts:
+            missing += len(lacking)
+            for chunk in lacking:
+                text = chunk.text
+                tokens += chunk.tokens
+                size += len(text.encode("utf-8", "ignore"))
                 # A blank chunk is not sent.
                 if text.strip():
                     reading += await asyncio.to_thread(_call_of, document, text, measurer, prices)
@@ -140,13 +148,15 @@ async def estimate(
         ),
         question_at_most=_question(False, window, None, settings, prices),
         refused=tuple(refused),
+        tokens=tokens,
+        bytes=size,
     )
 
 
 async def _missing_chunks(
     document: Document, chunk_tokens: int, status: DocumentStatus | None
-) -> tuple[int, list[str]]:
-    """The number of a document's chunks, and the texts of those that have no facts yet."""
+) -> tuple[int, list[Chunk]]:
+    """The number of a document's chunks, and those that have no facts yet."""
     state = (await status.of([document.id])).get(document.id) if status else None
     extracted: set[str] = set()
     former: list[ArrangedChunk] = []
@@ -158,7 +168,7 @@ async def _missing_chunks(
         if state.arranged and same_size:
             former = await status.arranged(document.id)
     chunks = await asyncio.to_thread(rechunk, document, chunk_tokens, former)
-    return len(chunks), [chunk.text for chunk in chunks if chunk.id not in extracted]
+    return len(chunks), [chunk for chunk in chunks if chunk.id not in extracted]
 
 
 def _call_of(document: Document, text: str, measurer: Measurer, prices: Prices) -> Spending:
@@ -180,7 +190,7 @@ def _embedding(reading: Spending, settings: Settings, prices: Prices) -> Spendin
     name = _embeddings_name(settings)
     if ":" not in name:  # nothing is sent
         return Spending()
-    sent = round(ELEMENTS_RATIO * reading.output_tokens)
+    sent = round(EMBEDDED_RATIO * reading.output_tokens)
     return Spending(0, sent, 0, prices.dollars(name, sent, 0))
 
 
@@ -230,3 +240,117 @@ def _embeddings_name(settings: Settings) -> str:
     return settings.embeddings or (
         DEFAULT_EMBEDDINGS if uses_openai else settings.chosen_embeddings
     )
+
+
+REPLY_PER_FACT, TEXT_PER_FACT = 44, 24
+"""Tokens of a reply for a fact; tokens of text for a fact without a model (measured, 50 MB)."""
+
+MENTIONS_PER_FACT, OFFLINE_MENTIONS_PER_FACT = 3, 5.7
+"""Key elements of a fact: of a model at most so many; measured without one (10 and 50 MB)."""
+
+ELEMENTS, ELEMENTS_EXPONENT = 8, 0.8
+"""Key elements of so many facts, by Heaps' law: 1.3 a fact at 10,000 (measured 1.4 in English prose
+and 1.5 in a made-up chronicle), 0.5 at a million (measured 1.0 in the chronicle)."""
+
+FACTS_A_SECOND = 1250
+"""Written, with all of their key elements and vectors, by two cores (measured, 1,000 chunks)."""
+
+REPLY_SECONDS, REPLY_TOKENS_A_SECOND = 1.0, 80
+"""Seconds until a model begins its reply, and its pace then. Assumed: services differ widely."""
+
+FACT_BYTES, MENTION_BYTES, ELEMENT_BYTES, CHUNK_BYTES = 600, 75, 430, 1000
+TEXT_BYTES = 1.2  # of each byte of text
+NUMBER_BYTES, INDEXED_NUMBER_BYTES, INDEXED_FACT_BYTES = 4.5, 4.2, 37
+FIXED_BYTES = 480_000_000  # room that files reserve, and the transaction log
+"""What Neo4j 2026 needs on disk (measured, 50 MB); the second of a pair is in Lucene's files."""
+
+HEAPS = ((500_000, 512), (5_000_000, 1024))
+"""Facts up to which a heap of so many MiB suffices: measured for the first, assumed beyond."""
+
+MIB = 2**20
+SMALLEST_PAGE_CACHE = 128  # MiB
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a corpus of `documents` like those of an estimate needs, all of it estimated.
+
+    `hours` are those by each limit, of which the largest counts: the settings
+    "requests_per_minute", "tokens_per_minute" and "concurrency", and "writing" into Neo4j. `disk`
+    is in bytes; `heap`, `page_cache` and `file_cache` (the operating system's, for vectors and
+    words) are in MiB.
+    """
+
+    documents: int
+    chunks: int
+    facts: int
+    key_elements: int
+    reading: Spending
+    embedding: Spending
+    hours: Mapping[str, float]
+    disk: int
+    heap: int
+    page_cache: int
+    file_cache: int
+
+    @property
+    def dollars(self) -> float | None:
+        """The price of reading and embedding; None where either is not known."""
+        return _sum(self.reading.dollars, self.embedding.dollars)
+
+    @property
+    def limit(self) -> str:
+        """The limit that takes the most time."""
+        return max(self.hours, key=self.hours.__getitem__)
+
+
+def plan(sample: Estimate, documents: int, settings: Settings) -> Plan:
+    """What so many documents like those of the sample need."""
+    share = documents / sample.documents
+    reading, embedding = sample.reading.times(share), sample.embedding.times(share)
+    chunks, with_model = round(share * sample.missing), reading.output_tokens > 0
+    if with_model:
+        facts = round((reading.output_tokens - REPLY_BASE * reading.calls) / REPLY_PER_FACT)
+    else:
+        facts = round(share * sample.tokens / TEXT_PER_FACT)
+    elements = round(ELEMENTS * facts**ELEMENTS_EXPONENT)
+    # A model's embeddings are made of facts as well; DEFAULT_DIMENSION is a guess for some models.
+    vectors = elements + (facts if embedding.input_tokens else 0)
+    numbers = vectors * DEFAULT_DIMENSION
+    mentions = facts * (MENTIONS_PER_FACT if with_model else OFFLINE_MENTIONS_PER_FACT)
+    lucene = INDEXED_NUMBER_BYTES * numbers + INDEXED_FACT_BYTES * facts
+    disk = (
+        FIXED_BYTES
+        + TEXT_BYTES * share * sample.bytes
+        + CHUNK_BYTES * chunks
+        + FACT_BYTES * facts
+        + MENTION_BYTES * mentions
+        + ELEMENT_BYTES * elements
+        + (NUMBER_BYTES + INDEXED_NUMBER_BYTES) * numbers
+    )
+    return Plan(
+        documents=documents,
+        chunks=chunks,
+        facts=facts,
+        key_elements=elements,
+        reading=reading,
+        embedding=embedding,
+        hours=_hours(reading, facts, settings),
+        disk=round(disk),
+        heap=next((heap for most, heap in HEAPS if facts <= most), 2048),
+        page_cache=max(SMALLEST_PAGE_CACHE, round((disk - lucene - FIXED_BYTES) / MIB)),
+        file_cache=round(lucene / MIB),
+    )
+
+
+def _hours(reading: Spending, facts: int, settings: Settings) -> dict[str, float]:
+    hours = {"writing": facts / FACTS_A_SECOND / 3600}
+    tokens = reading.input_tokens + reading.output_tokens
+    if tokens:
+        seconds = REPLY_SECONDS * reading.calls + reading.output_tokens / REPLY_TOKENS_A_SECOND
+        hours["concurrency"] = seconds / settings.concurrency / 3600
+        if settings.requests_per_minute:
+            hours["requests_per_minute"] = reading.calls / settings.requests_per_minute / 60
+        if settings.tokens_per_minute:
+            hours["tokens_per_minute"] = tokens / settings.tokens_per_minute / 60
+    return hours

@@ -13,6 +13,7 @@ from rich.text import Text
 from graphreader.cli.console import (
     JobProgress,
     cost_text,
+    duration,
     literal_line,
     money,
     plural,
@@ -48,8 +49,9 @@ from graphreader.waiting import Waiting
 if TYPE_CHECKING:
     from rich.progress import Task
 
-    from graphreader.estimate import Estimate, Spending
+    from graphreader.estimate import Estimate, Plan, Spending
     from graphreader.ingestion.report import DocumentReport, IngestEvent, IngestReport
+    from graphreader.settings import Settings
 
 INGEST_EXAMPLES = (
     "graphreader ingest notes.md",
@@ -59,6 +61,7 @@ INGEST_EXAMPLES = (
 )
 ESTIMATE_EXAMPLES = (
     "graphreader estimate books/",
+    "graphreader estimate books/ --plan 10000",
     "GRAPHREADER_MODEL=openai:gpt-5.4-mini graphreader estimate books/",
 )
 
@@ -181,6 +184,12 @@ def estimate(
     exclude: Exclude,
     follow_links: FollowLinks,
     name: StdinName = None,
+    plan: Annotated[
+        int | None,
+        typer.Option(
+            "--plan", min=1, metavar="N", help="Also what N documents like these would need."
+        ),
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Estimate what reading texts in will cost. Nothing is sent, and no Neo4j is needed.
@@ -193,11 +202,18 @@ def estimate(
         "follow_links": follow_links,
         "id": name,
     }
-    _print_estimate(expand_paths(paths, name), sources, "default", json, skip_known=False)
+    paths = expand_paths(paths, name)
+    _print_estimate(paths, sources, "default", json, planned=plan, skip_known=False)
 
 
 def _print_estimate(
-    paths: Sequence[str], sources: Mapping[str, Any], corpus: str, json: bool, *, skip_known: bool
+    paths: Sequence[str],
+    sources: Mapping[str, Any],
+    corpus: str,
+    json: bool,
+    *,
+    planned: int | None = None,
+    skip_known: bool,
 ) -> None:
     """Print an estimate; exit with 2 if a file cannot be read, as reading it in would."""
     settings = read_settings()
@@ -207,11 +223,19 @@ def _print_estimate(
         skip_known = ServerHome.of(settings).has_data
     with open_reader(corpus, graph=skip_known) as reader, spinner("Counting"):
         result = reader.estimate(*paths, **sources, known=skip_known)
+    plan = None
+    if planned and result.documents:
+        from graphreader.estimate import plan as plan_for
+
+        plan = plan_for(result, planned, settings)
     if json:
-        print_json({**asdict(result), "dollars": result.dollars})
+        value = {**asdict(result), "dollars": result.dollars}
+        if plan:
+            value["plan"] = {**asdict(plan), "dollars": plan.dollars, "limit": plan.limit}
+        print_json(value)
     elif result.documents:
-        rows = [(Text(name, "bold"), value) for name, value in _estimate_rows(result)]
-        print_table(rows, "", "", header=False)
+        rows = _estimate_rows(result) + (_plan_rows(plan, settings) if plan else [])
+        print_table([(Text(name, "bold"), value) for name, value in rows], "", "", header=False)
     for refusal in result.refused:
         print_error(refusal)
     if result.refused:
@@ -243,6 +267,35 @@ def _estimate_rows(result: "Estimate") -> list[tuple[str, str]]:
         *([("", "without a key, as now, no model is used, and it costs nothing")] * result.assumed),
         ("a question", f"about {_spending_text(result.question)}"),
         ("", f"at most {_spending_text(result.question_at_most)}"),
+    ]
+
+
+def _plan_rows(plan: "Plan", settings: "Settings") -> list[tuple[str, str]]:
+    from graphreader.settings import variable
+
+    reading, times = plan.reading, []
+    for limit, hours in sorted(plan.hours.items(), key=lambda one: -one[1]):
+        is_setting = limit != "writing"
+        name = f"{variable(limit)}={getattr(settings, limit)}" if is_setting else "writing to Neo4j"
+        times.append(f"{duration(3600 * hours)} by {name}")
+    rows = [
+        ("", ""),
+        ("plan", f"{plan.documents:,} documents like these, about"),
+        ("chunks", rounded(plan.chunks)),
+        ("facts", f"{rounded(plan.facts)}, with {rounded(plan.key_elements)} key elements"),
+    ]
+    if reading.input_tokens:
+        tokens = f"{rounded(reading.input_tokens)} tokens in, {rounded(reading.output_tokens)} out"
+        price = _UNKNOWN_PRICE if plan.dollars is None else money(plan.dollars)
+        rows += [("calls", f"{rounded(reading.calls)}, {tokens}"), ("price", price)]
+    memory = f"GRAPHREADER_NEO4J_HEAP={plan.heap}m GRAPHREADER_NEO4J_PAGE_CACHE={plan.page_cache}m"
+    return [
+        *rows,
+        ("time", times[0]),
+        *[("", f"each of the others alone: {', '.join(times[1:])}")] * (len(times) > 1),
+        ("disk", f"{plan.disk / 1e9:,.1f} GB"),
+        ("Neo4j", memory),
+        ("", f"and {plan.file_cache:,} MiB of memory for the file cache of the operating system"),
     ]
 
 

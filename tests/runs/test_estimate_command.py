@@ -102,6 +102,24 @@ def test_estimate_is_right(
     assert spent[1]["dollars"] == pytest.approx(dollars)
 
 
+# A plan for more documents follows the estimate, for a person and for a program.
+def test_plan(terminal: Terminal, server: OpenAIServer) -> None:
+    with_model(terminal, server)
+    terminal.set(GRAPHREADER_REQUESTS_PER_MINUTE="1", COLUMNS="120")
+    shown = terminal.run("estimate", "texts", "--plan", "2000")
+    found = terminal.run("estimate", "texts", "--plan", "2000", "--json").json
+
+    calls = found["plan"]["reading"]["calls"]
+    assert calls == 1000 * found["reading"]["calls"]
+    assert found["plan"]["dollars"] == pytest.approx(1000 * found["dollars"])
+    assert found["plan"]["limit"] == "requests_per_minute"
+    assert found["plan"]["hours"]["requests_per_minute"] == pytest.approx(calls / 60)
+    said = " ".join(shown.out.split())
+    assert "plan 2,000 documents like these, about chunks " in said
+    assert re.search(r"time \d d \d+ h by GRAPHREADER_REQUESTS_PER_MINUTE=1 each of the", said)
+    assert "Neo4j GRAPHREADER_NEO4J_HEAP=512m GRAPHREADER_NEO4J_PAGE_CACHE=128m and" in said
+
+
 # A person sees a line for each number that counts; a price that is not known is not invented.
 # Without a key the default model is counted, which is said; offline there is nothing to pay.
 def test_for_a_person(terminal: Terminal, server: OpenAIServer) -> None:

@@ -1,6 +1,7 @@
 """What an ingest will cost, counted before anything is spent."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +9,14 @@ import pytest
 
 from graphreader.documents import Chunk, Document
 from graphreader.errors import WindowError
-from graphreader.estimate import Estimate, estimate
+from graphreader.estimate import MIB, Estimate, Spending, estimate, plan
 from graphreader.ingestion.chunking import split
-from graphreader.ingestion.extraction import ExtractionTask
+from graphreader.ingestion.extraction import ExtractionTask, extract
 from graphreader.ingestion.loading.formats import load
 from graphreader.ingestion.loading.sources import sources_of
 from graphreader.llm.pricing import Prices
 from graphreader.llm.protocols import Task
+from graphreader.offline.decider import OfflineDecider
 from graphreader.settings import Settings
 from graphreader.tokens import count
 
@@ -141,3 +143,76 @@ async def test_questions(write: Callable[..., Path]) -> None:
     assert dearer.question.dollars == pytest.approx(
         result.question.dollars - answers[0] + answers[1]
     )
+
+
+SAMPLE = Estimate(
+    model=MODEL,
+    embeddings="openai:text-embedding-3-small",
+    documents=10,
+    chunks=20,
+    missing=20,
+    reading=Spending(20, 40_000, 46_000, 0.5),
+    embedding=Spending(0, 27_600, 0, 0.01),
+    question=Spending(),
+    question_at_most=Spending(),
+    tokens=38_000,
+    bytes=150_000,
+)
+
+
+# Ten thousand documents like ten: a million facts, by the numbers in docs/sizes.md.
+def test_plan() -> None:
+    limits = {"requests_per_minute": 100, "tokens_per_minute": 500_000, "concurrency": 8}
+    result = plan(SAMPLE, 10_000, settings(**limits))
+
+    assert (result.chunks, result.reading.calls, result.facts) == (20_000, 20_000, 1_000_000)
+    assert result.dollars == pytest.approx(510)
+    assert result.key_elements == pytest.approx(505_000, rel=0.01)
+    assert result.hours == pytest.approx(
+        {
+            "concurrency": (20_000 * 1 + 46_000_000 / 80) / 8 / 3600,
+            "requests_per_minute": 20_000 / 100 / 60,
+            "tokens_per_minute": 86_000_000 / 500_000 / 60,
+            "writing": 1_000_000 / 1250 / 3600,
+        }
+    )
+    assert result.limit == "concurrency"
+    texts, facts, elements, vectors = 200e6, 825e6, 217e6, 8.7 * 256 * 1_505_000
+    assert result.disk == pytest.approx(480e6 + texts + facts + elements + vectors, rel=0.01)
+    assert result.file_cache * MIB == pytest.approx(4.2 * 256 * 1_505_000 + 37e6, rel=0.01)
+    assert (result.page_cache + result.file_cache) * MIB + 480e6 == pytest.approx(
+        result.disk, rel=0.01
+    )
+    assert result.heap == 1024
+
+
+# Without limits a minute only the requests at once and writing count; an unknown price is not known
+# for more documents either.
+def test_plan_without_limits() -> None:
+    unpriced = replace(SAMPLE, reading=replace(SAMPLE.reading, dollars=None))
+    result = plan(unpriced, 20, settings(concurrency=256))
+
+    assert (result.dollars, result.chunks) == (None, 40)
+    assert set(result.hours) == {"concurrency", "writing"}
+    assert (result.heap, result.page_cache) == (512, 128)
+
+
+# A plan from two quarters of a text says the chunks of all four to 10 %, and the facts that are
+# extracted without a model to a factor of 1.5.
+async def test_plan_is_near_the_truth(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "examples" / "joan_of_arc.txt").read_text(encoding="utf-8")
+    files = [tmp_path / f"{number}.txt" for number in range(4)]
+    for number, file in enumerate(files):
+        quarter = len(text) // 4
+        file.write_text(text[number * quarter : (number + 1) * quarter], encoding="utf-8")
+    decider, given = OfflineDecider(), settings(model="offline")
+
+    sample = await estimate(sources_of(files[:2]), "c", decider, given)
+    planned = plan(sample, 4, given)
+    chunks = [(document, chunk) for document, some in map(cut, files) for chunk in some]
+    read = [await extract(decider, document, chunk) for document, chunk in chunks]
+
+    facts = sum(len(one.read.facts) for one in read)
+    assert planned.chunks == pytest.approx(len(chunks), rel=0.1)
+    assert facts / 1.5 < planned.facts < facts * 1.5
+    assert set(planned.hours) == {"writing"}
