@@ -74,7 +74,7 @@ async def write_documents(settings: Settings, corpus: str) -> None:
         ]
         writer = GraphWriter(connection, corpus)
         await writer.begin_corpus(decider="offline", prompts="", embedding="-", dimension=1)
-        await writer.begin_documents(documents, 2_000)
+        await writer.write_chunks([], documents, 2_000)
     finally:
         await connection.aclose()
 

@@ -2,4 +2,4 @@
 UNWIND $ids AS id
 MATCH (k:KeyElement {id: id, corpus: $corpus})
 WHERE k.embedding IS NULL
-RETURN id
+RETURN collect(id) AS ids

@@ -1,5 +1,8 @@
 // Links the chunks of each document by NEXT in their order, if all of them exist. `version`
 // identifies the text and the chunking. Earlier links must have been removed before.
+MATCH (corpus:Corpus {name: $corpus})
+SET corpus.updated = datetime()
+WITH corpus
 UNWIND $documents AS row
 MATCH (d:Document {id: row.id})-[:HAS_CHUNK]->(c:Chunk)
 WHERE c.pending IS NULL

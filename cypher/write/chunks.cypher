@@ -1,12 +1,68 @@
-// Writes chunks; `error` is the reason why one has no facts. A deleted document, or one that is
-// being deleted, takes no chunks. Returns the chunks that have no facts yet.
-UNWIND $chunks AS row
-MATCH (d:Document {id: row.document})
-WHERE d.deleting IS NULL
-MERGE (c:Chunk {id: row.id})
-ON CREATE SET c.corpus = $corpus, c.document = row.document, c.title = d.title, c.text = row.text,
-              c.tokens = row.tokens, c.pending = row.pending
-MERGE (d)-[:HAS_CHUNK]->(c)
-WITH c, row WHERE NOT EXISTS { (c)-[:HAS_ATOMIC_FACT]->() }
-SET c.index = row.index, c.start = row.start, c.end = row.end, c.error = row.error
-RETURN c.id AS id
+// Writes documents with the status incomplete, and chunks with their facts and key elements, while
+// no other writer of the corpus works. A document that is being deleted is left as it is and takes
+// no chunks. A new title is also that of the chunks. `error` is the reason why a chunk has no facts.
+// Key elements and facts are only written where no chunk had facts before. A fact refers to key
+// elements by their place in $elements, with its wording of each. Returns the chunks without facts
+// before, and the key elements without a vector.
+MERGE (corpus:Corpus {name: $corpus})
+ON CREATE SET corpus += $record, corpus.created = datetime()
+SET corpus.updated = datetime()
+WITH corpus
+CALL () {
+  UNWIND $documents AS row
+  MERGE (d:Document {id: row.id})
+  ON CREATE SET d.created = datetime()
+  WITH d, row WHERE d.deleting IS NULL
+  SET d.corpus = $corpus, d.title = row.title, d.terms = row.terms, d.source = row.source,
+      d.sha256 = row.sha256, d.language = row.language, d.metadata = row.metadata,
+      d.page_starts = row.page_starts, d.headings = row.headings,
+      d.heading_starts = row.heading_starts, d.chunk_tokens = $chunk_tokens, d.complete = false,
+      d.updated = datetime()
+  WITH d
+  CALL (d) {
+    MATCH (d)-[:HAS_CHUNK]->(c)
+    WHERE coalesce(c.title, '') <> d.title
+    SET c.title = d.title
+  }
+  RETURN count(*) AS documents
+}
+CALL () {
+  UNWIND $chunks AS row
+  MATCH (d:Document {id: row.document})
+  WHERE d.deleting IS NULL
+  MERGE (c:Chunk {id: row.id})
+  ON CREATE SET c.corpus = $corpus, c.document = row.document, c.title = d.title, c.text = row.text,
+                c.tokens = row.tokens, c.pending = row.pending
+  MERGE (d)-[:HAS_CHUNK]->(c)
+  WITH c, row WHERE NOT EXISTS { (c)-[:HAS_ATOMIC_FACT]->() }
+  SET c.index = row.index, c.start = row.start, c.end = row.end, c.error = row.error,
+      c.summary = row.summary
+  RETURN collect({chunk: c, facts: row.facts}) AS new
+}
+WITH new, size(new) = size($chunks) AS all_new
+CALL (all_new) {
+  UNWIND CASE WHEN all_new THEN $elements ELSE [] END AS row
+  MERGE (k:KeyElement {id: row.id})
+  ON CREATE SET k.corpus = $corpus, k.corpus_word = $corpus_word, k.key = row.key,
+                k.name = row.surfaces[0], k.aliases = row.surfaces,
+                k.stale = CASE WHEN size(row.surfaces) > 1 THEN true END
+  ON MATCH SET k.stale = CASE
+    WHEN size(k.aliases) > 1 OR k.aliases <> row.surfaces OR k.merged_into IS NOT NULL THEN true
+    ELSE k.stale
+  END
+  RETURN collect(k) AS elements
+}
+CALL (new, all_new, elements) {
+  UNWIND CASE WHEN all_new THEN new ELSE [] END AS row
+  WITH elements, row.chunk AS c, row.facts AS facts
+  UNWIND facts AS fact
+  CREATE (c)-[:HAS_ATOMIC_FACT]->
+         (f:AtomicFact {id: fact.id, corpus: $corpus, text: fact.text, terms: fact.terms,
+                        index: fact.index})
+  WITH elements, f, fact
+  UNWIND fact.names AS name
+  WITH f, elements[name[0]] AS k, name[1] AS surface
+  CREATE (f)-[:HAS_KEY_ELEMENT {surface: surface}]->(k)
+  RETURN count(*) AS names
+}
+RETURN [one IN new | one.chunk.id] AS new, [k IN elements WHERE k.embedding IS NULL | k.id] AS lacking

@@ -1,6 +1,5 @@
 // Creates a corpus unless it exists, and returns how it was made.
 MERGE (c:Corpus {name: $corpus})
-ON CREATE SET c.decider = $decider, c.prompts = $prompts, c.embedding = $embedding,
-              c.dimension = $dimension, c.terms = $terms, c.created = datetime()
+ON CREATE SET c += $record, c.created = datetime()
 RETURN c.decider AS decider, c.prompts AS prompts, c.embedding AS embedding,
        c.dimension AS dimension

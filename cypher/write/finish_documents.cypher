@@ -1,5 +1,8 @@
 // Marks documents as complete if every chunk of this version exists, in order and with facts; the
 // caller has written the vectors. Returns the complete ones.
+MATCH (corpus:Corpus {name: $corpus})
+SET corpus.updated = datetime()
+WITH corpus
 UNWIND $documents AS row
 MATCH (d:Document {id: row.id})
 WHERE d.deleting IS NULL AND d.arranged = row.version

@@ -434,7 +434,7 @@ class _Importer:
             documents = [
                 self._document(id_, one) for id_, one in wanted.items() if one.chunk_tokens == limit
             ]
-            await self._writer.begin_documents(documents, limit)
+            await self._writer.write_chunks([], documents, limit)
         chunks = {id_: self._read_chunks(id_, one) for id_, one in wanted.items()}
         every_chunk = [chunk for own in chunks.values() for chunk in own]
         for start in range(0, len(every_chunk), LINES_PER_BATCH):

@@ -7,6 +7,7 @@ import asyncio
 import logging
 import random
 import re
+import struct
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -245,7 +246,9 @@ class Connection:
 
     def vector(self, values: Sequence[float]) -> Any:
         """Return a vector in the form that this server takes fastest, in single precision."""
-        return Vector(list(values), "f32") if self.dialect == "2026" else list(values)
+        if self.dialect == "5":
+            return list(values)
+        return Vector(struct.pack(f">{len(values)}f", *values), "f32")  # a list is checked slowly
 
     async def _rows(self, runner: Any, name: str, values: Mapping[str, Any]) -> list[Row]:
         """Run one statement in a session or a transaction, and return all of its rows."""

@@ -5,7 +5,7 @@ Every step is safe to repeat; a document is complete only when all of it is in t
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, TypeVar
@@ -92,59 +92,50 @@ class GraphWriter:
     ) -> None:
         """Create the corpus. Raises EmbeddingMismatchError if it has vectors of another one."""
         self._record = {
-            "corpus": self.corpus,
             "decider": decider,
             "prompts": prompts,
             "embedding": embedding,
             "dimension": dimension,
             "terms": TERMS_VERSION,
         }
-        rows = await self.connection.write("write/corpus", **self._record)
+        rows = await self._write("corpus", record=self._record)
         stored = rows[0]["embedding"], rows[0]["dimension"]
         check_embedding(self.corpus, stored, (embedding, dimension))
-
-    async def begin_documents(self, documents: Sequence[Document], chunk_tokens: int) -> set[str]:
-        """Write the documents' own nodes; returns the ids of those that are not being deleted."""
-        values = self._document_values(documents, chunk_tokens)
-        rows = await self._write("write/documents", **values)
-        return {row["id"] for row in rows}
 
     async def write_chunks(
         self, chunks: Sequence[ReadChunk], beginning: Sequence[Document] = (), chunk_tokens: int = 0
     ) -> WriteResult:
-        """Write chunks, and the documents `beginning` with them, in one transaction."""
-
-        async def work(run: Run) -> WriteResult:
-            if beginning:
-                await run("write/documents", **self._document_values(beginning, chunk_tokens))
-            rows = [
-                {**asdict(one.chunk), "pending": one.pending or None, "error": one.error}
-                for one in chunks
-            ]
-            rows = await run("write/chunks", corpus=self.corpus, chunks=rows)
-            without_facts = {row["id"] for row in rows}
-            shared = frozenset(
-                one.chunk.document for one in chunks if one.chunk.id not in without_facts
+        """Write the documents `beginning` and chunks, in one message and one transaction."""
+        values = {
+            "corpus": self.corpus,
+            "corpus_word": corpus_word(self.corpus),
+            "record": self._record,
+            "documents": [_document_row(one, self.corpus) for one in beginning],
+            "chunk_tokens": chunk_tokens,
+        }
+        elements, rows = _rows(chunks, self.corpus)
+        [result] = await self.connection.run(
+            "write/chunks", chunks=rows, elements=elements, **values
+        )
+        new = set(result["new"])
+        if 0 < len(new) < len(chunks):  # another process has written some of them
+            elements, rows = _rows([one for one in chunks if one.chunk.id in new], self.corpus)
+            [result] = await self.connection.run(
+                "write/chunks", chunks=rows, elements=elements, **values
             )
-            new = [one for one in chunks if one.facts and one.chunk.id in without_facts]
-            elements, facts = _fact_rows(new, self.corpus)
-            values = {"corpus": self.corpus, "corpus_word": corpus_word(self.corpus)}
-            rows = (
-                await run("write/facts", elements=elements, chunks=facts, **values) if new else []
-            )
-            lacking = {id_ for row in rows for id_ in row["lacking"]}
-            unembedded = [
-                UnembeddedElement(row["id"], row["key"], row["surfaces"][0])
-                for row in elements
-                if row["id"] in lacking
-            ]
-            return WriteResult(unembedded, shared)
-
-        return await self._transact(work)
+        lacking = set(result["lacking"])
+        return WriteResult(
+            [
+                UnembeddedElement(e["id"], e["key"], e["surfaces"][0])
+                for e in elements
+                if e["id"] in lacking
+            ],
+            frozenset(one.chunk.document for one in chunks if one.chunk.id not in new),
+        )
 
     async def chain(self, documents: Iterable[DocumentVersion]) -> None:
         """Link the chunks of new documents by NEXT, where all chunks are written."""
-        await self._write("write/chain_chunks", documents=[asdict(one) for one in documents])
+        await self._write("chain_chunks", documents=[asdict(one) for one in documents])
 
     async def arrange(self, document: DocumentVersion, chunks: Sequence[Chunk]) -> list[str]:
         """Make these chunks the text of a document; returns others, which the caller deletes."""
@@ -155,15 +146,15 @@ class GraphWriter:
             ids = [chunk.id for chunk in chunks]
             rows = await run("write/retire_chunks", document=document.id, chunks=ids)
             await run("write/unlink_chunks", document=document.id)
-            await run("write/chain_chunks", documents=[asdict(document)])
+            await run("write/chain_chunks", corpus=self.corpus, documents=[asdict(document)])
             return sorted(row["id"] for row in rows)
 
-        return await self._transact(work)
+        return await self.connection.transact(work, lock=self.corpus)
 
     async def complete(self, documents: Iterable[DocumentVersion]) -> set[str]:
         """Mark the documents that are whole, with this version, as complete; return their ids."""
         versions = [asdict(one) for one in documents]
-        rows = await self._write("write/finish_documents", documents=versions)
+        rows = await self._write("finish_documents", documents=versions)
         return {row["id"] for row in rows}
 
     async def settle(self) -> None:
@@ -180,8 +171,8 @@ class GraphWriter:
 
     async def unembedded_among(self, elements: Sequence[str]) -> set[str]:
         """Return those of the key elements, by their ids, that have no vector."""
-        rows = await self._read("unembedded_among", ids=list(elements))
-        return {row["id"] for row in rows}
+        [row] = await self._read("unembedded_among", ids=list(elements))
+        return set(row["ids"])
 
     async def unembedded_facts(self, documents: Sequence[str]) -> list[UnembeddedFact]:
         """Return the facts of documents without a vector."""
@@ -193,7 +184,7 @@ class GraphWriter:
         vector, left = self.connection.vector, iter(vectors)
         while part := list(islice(left, _EMBEDDINGS_PER_WRITE)):
             rows = [{"id": id_, "vector": vector(one)} for id_, one in part]
-            await self._write("write/fact_embeddings", corpus=self.corpus, rows=rows)
+            await self._write("fact_embeddings", rows=rows)
 
     async def write_embeddings(
         self, vectors: Iterable[tuple[str, list[float]]], fresh: Collection[str] = ()
@@ -203,7 +194,7 @@ class GraphWriter:
         rows = [{"id": i, "vector": vector(v), "fresh": i in fresh} for i, v in vectors]
         for start in range(0, len(rows), _EMBEDDINGS_PER_WRITE):
             part = rows[start : start + _EMBEDDINGS_PER_WRITE]
-            await self._write("write/embeddings", rows=part)
+            await self._write("embeddings", rows=part)
 
     async def change_embedding(self, embedding: str, dimension: int, *, with_facts: bool) -> None:
         """Delete another embedding's vectors and record this one, perhaps `with_facts`."""
@@ -230,33 +221,18 @@ class GraphWriter:
             for start in range(0, len(terms), _TERMS_PER_WRITE):
                 part = terms[start : start + _TERMS_PER_WRITE]
                 name = "title_terms" if label == "Document" else "fact_terms"
-                await self._write(f"write/{name}", rows=part)
+                await self._write(name, rows=part)
 
     async def finish_terms(self) -> None:
         """Record that all titles and facts have their terms."""
-        await self._write("write/corpus_terms", corpus=self.corpus, terms=TERMS_VERSION)
+        await self._write("corpus_terms", terms=TERMS_VERSION)
 
     async def _read(self, name: str, **values: Any) -> list[Row]:
         return await self.connection.read(f"read/{name}", corpus=self.corpus, **values)
 
     async def _write(self, name: str, **values: Any) -> list[Row]:
-        """Run one statement while no other writer of the corpus works."""
-        return await self._transact(lambda run: run(name, **values))
-
-    async def _transact(self, work: Callable[[Run], Awaitable[T]]) -> T:
-        """Do some work while no other writer of the corpus does; restore a deleted corpus."""
-
-        async def locked(run: Run) -> T:
-            exists = await run("write/lock_corpus", corpus=self.corpus)
-            if not exists and self._record:
-                await run("write/corpus", **self._record)
-            return await work(run)
-
-        return await self.connection.transact(locked)
-
-    def _document_values(self, documents: Iterable[Document], chunk_tokens: int) -> dict[str, Any]:
-        rows = [_document_row(one, self.corpus) for one in documents]
-        return {"corpus": self.corpus, "chunk_tokens": chunk_tokens, "documents": rows}
+        """Run a statement that locks the corpus itself, in one message."""
+        return await self.connection.run(f"write/{name}", corpus=self.corpus, **values)
 
 
 def check_embedding(corpus: str, stored: tuple[str, int], new: tuple[str, int]) -> None:
@@ -288,7 +264,7 @@ def _document_row(document: Document, corpus: str) -> dict[str, Any]:
     }
 
 
-def _fact_rows(chunks: Sequence[ReadChunk], corpus: str) -> tuple[list[Any], list[Any]]:
+def _rows(chunks: Sequence[ReadChunk], corpus: str) -> tuple[list[Row], list[Row]]:
     """Return the rows of key elements, and of chunks whose facts refer to them by their index."""
     by_id: dict[str, tuple[str, dict[str, None]]] = {}
     for read in chunks:
@@ -299,9 +275,11 @@ def _fact_rows(chunks: Sequence[ReadChunk], corpus: str) -> tuple[list[Any], lis
     ids = sorted(by_id)
     number = {id_: place for place, id_ in enumerate(ids)}
     elements = [{"id": id_, "key": by_id[id_][0], "surfaces": sorted(by_id[id_][1])} for id_ in ids]
-    facts = [
+    rows = [
         {
-            "id": read.chunk.id,
+            **asdict(read.chunk),
+            "pending": read.pending or None,
+            "error": read.error,
             "summary": read.summary or None,
             "facts": [
                 {
@@ -316,7 +294,7 @@ def _fact_rows(chunks: Sequence[ReadChunk], corpus: str) -> tuple[list[Any], lis
         }
         for read in chunks
     ]
-    return elements, facts
+    return elements, rows
 
 
 class Deleter:

@@ -65,6 +65,11 @@ def fold(word: str) -> str:
     return word.removesuffix("'s").rstrip("'.")
 
 
+_SUFFIXES_BY_END = {
+    last: [one for one in _SUFFIXES if one[0][-1] == last] for last in {s[-1] for s, _ in _SUFFIXES}
+}
+
+
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
     """The common stem of similar forms of a folded word; not always a word itself."""
@@ -72,7 +77,7 @@ def stem(word: str) -> str:
     if not word.isalpha() or len(word) < 4:
         return word
     for _ in range(2):
-        for suffix, fewest in _SUFFIXES:
+        for suffix, fewest in _SUFFIXES_BY_END.get(word[-1], ()):
             if word.endswith(suffix) and len(word) - len(suffix) >= fewest:
                 word = word[: -len(suffix)]
                 break
@@ -123,9 +128,13 @@ def synonyms_of(term: str) -> frozenset[str]:
 @lru_cache(maxsize=8192)
 def terms_of(text: str) -> frozenset[str]:
     """The terms by which `text` is compared: stems of content words, pairs of Han characters."""
-    words = (fold(word) for word in words_of(text))
-    stems = (term_of(word) for word in words if _has_content(word))
-    return frozenset(chain(stems, han_pairs(text)))
+    return frozenset(chain(filter(None, map(_term, words_of(text))), han_pairs(text)))
+
+
+@lru_cache(maxsize=65536)
+def _term(word: str) -> str | None:
+    folded = fold(word)
+    return term_of(folded) if _has_content(folded) else None
 
 
 def title_terms(label: str) -> frozenset[str]:

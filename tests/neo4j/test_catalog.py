@@ -56,7 +56,7 @@ async def test_documents_are_found(
     by_name = [await catalog.find(writer.corpus, name) for name in (first.id, first.source, "one")]
     place = {"corpus": writer.corpus, "document": second.id}
     (chunk,) = await connection.read("inspect/chain", **place)
-    await writer.begin_documents([replace(second, title="one")], 2000)
+    await writer.write_chunks([], [replace(second, title="one")], 2000)
     (renamed,) = await connection.read("inspect/chain", **place)
 
     assert (chunk["c"]["title"], renamed["c"]["title"]) == ("two", "one")
@@ -122,7 +122,7 @@ async def test_texts(writer: GraphWriter, catalog: Catalog) -> None:
         await arrange(writer, one, await put(writer, one))
     await arrange(writer, failed, await put(writer, failed, facts=(), error="cut off"))
     begun, half = (book(writer.corpus, title, ENGLISH) for title in ("begun", "half"))
-    await writer.begin_documents([begun], LIMIT)
+    await writer.write_chunks([], [begun], LIMIT)
     await writer.write_chunks([ReadChunk(one) for one in split(half, LIMIT)[:3]], [half], LIMIT)
 
     expected = [*books, twin, replace(failed, metadata={})]

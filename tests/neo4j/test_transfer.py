@@ -347,7 +347,7 @@ async def test_incomplete_documents(connection: Connection, full: GraphWriter) -
     further = await imported(connection, full.corpus, data)
     assert (further.documents, further.incomplete) == (1, 0)
     edited = text_document(full.corpus, "odd", "New.")
-    await full.begin_documents([edited], LIMIT)
+    await full.write_chunks([], [edited], LIMIT)
     await full.write_chunks([replace(read(full.corpus, split(edited, LIMIT)[0]), pending=True)])
     left_out = await export_corpus(connection, full.corpus, io.BytesIO())
 
