@@ -64,11 +64,18 @@ MATCH (b:Chunk {id: pair[1]})
 CREATE (a)-[:NEXT]->(b)
 """
 
-EMBED = """
+EMBED = {
+    "elements": """
 UNWIND $vectors AS row
 MATCH (k:KeyElement {id: row[0]})
 CALL db.create.setNodeVectorProperty(k, 'embedding', row[1])
-"""
+""",
+    "facts": """
+UNWIND $vectors AS row
+MATCH (f:AtomicFact {id: row[0]})
+CALL db.create.setNodeVectorProperty(f, 'embedding', row[1])
+""",
+}
 
 
 def write(
@@ -87,8 +94,8 @@ def write(
             for rows in _batches(corpus, chronicle, documents, embed, as_sent):
                 clock = Clock()
                 session.execute_write(_run, (WRITE, NEXT), rows)
-                for vectors in rows["vectors"]:
-                    session.execute_write(_run, (EMBED,), {"vectors": vectors})
+                for label, vectors in rows["vectors"]:
+                    session.execute_write(_run, (EMBED[label],), {"vectors": vectors})
                 measured.seconds += clock.seconds
                 measured.cpu += clock.cpu
                 chunks = sum(len(one["chunks"]) for one in rows["documents"])
@@ -126,9 +133,17 @@ def _batches(
             for element in fact.key_elements
         }
         ids = sorted(elements)
-        new = [elements[id_] for id_ in ids if id_ not in known] if embed else []
-        known.update(one.id for one in new)
-        vectors = [[one.id, as_sent(embedder.vector(one.key))] for one in new]
+        vectors: dict[str, list[Any]] = {}
+        if embed:
+            new = [elements[id_] for id_ in ids if id_ not in known]
+            known.update(one.id for one in new)
+            vectors["elements"] = [[one.id, as_sent(embedder.vector(one.key))] for one in new]
+            vectors["facts"] = [
+                [fact.id, as_sent(embedder.vector(f"{document.title}: {fact.text}"))]
+                for document, chunks in batch
+                for _, facts in chunks
+                for fact in facts
+            ]
         place = {id_: at for at, id_ in enumerate(ids)}
         yield {
             "corpus": corpus,
@@ -137,7 +152,9 @@ def _batches(
             "documents": [_document(one, chunks, chronicle, place) for one, chunks in batch],
             "pairs": [[a.id, b.id] for _, some in batch for (a, _), (b, _) in pairwise(some)],
             "vectors": [
-                vectors[start : start + VECTORS] for start in range(0, len(vectors), VECTORS)
+                (label, some[start : start + VECTORS])
+                for label, some in vectors.items()
+                for start in range(0, len(some), VECTORS)
             ],
         }
 
