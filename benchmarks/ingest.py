@@ -15,6 +15,7 @@ own in a temporary folder.
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import sys
@@ -32,6 +33,7 @@ from benchmarks.chronicle import Chronicle, InstantDecider, InstantEmbedder
 from benchmarks.measured import Clock, Measured, peak_memory
 from benchmarks.sides import Bench, Side
 from graphreader import tokens
+from graphreader.cli.main import COLLECTIONS
 from graphreader.errors import UnknownCorpusError
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.loading.sources import sources_of
@@ -73,6 +75,7 @@ async def _read(address: Address, corpus: str, texts: Chronicle, embed: bool) ->
     writer, embedder = GraphWriter(connection, corpus), InstantEmbedder(corpus) if embed else None
     decider = InstantDecider(texts)
     tokens.count("")  # loads the encoding: once a process, however much it reads
+    gc.set_threshold(*COLLECTIONS)  # as the command line does
     clock = Clock()
 
     def on_event(event: IngestEvent) -> None:

@@ -58,11 +58,12 @@ Span = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A part of the text that stays whole; `tokens` is about what it adds to a chunk."""
+    """A part of the text that stays whole; `added` is about how many tokens it adds to a chunk."""
 
     start: int
     end: int
     tokens: int
+    added: int
     boundary: _Boundary
 
 
@@ -86,15 +87,18 @@ def _chunks(document: Document, spans: Iterable[Span]) -> list[Chunk]:
 def chunk_spans(text: str, limit: int) -> Iterator[Span]:
     """The spans into which `split` cuts `text`, a whole document or a part of one."""
     pieces = _pieces(text, limit)
-    sums = [0, *accumulate(piece.tokens for piece in pieces)]
+    sums = [0, *accumulate(piece.added for piece in pieces)]
     first = 0
     while first < len(pieces):
         last = max(first + 1, bisect_right(sums, sums[first] + limit) - 1)
         while True:
             after = _chunk_end(pieces, sums, first, last, limit)
             start, end = pieces[first].start, pieces[after - 1].end
+            if after == first + 1:
+                tokens = pieces[first].tokens
+                break
             tokens = count(text[start:end])
-            if tokens <= limit or after == first + 1:
+            if tokens <= limit:
                 break
             # The whole may have more tokens than its pieces: byte pairs merge differently.
             shorter = bisect_right(sums, sums[after] - (tokens - limit)) - 1
@@ -144,11 +148,12 @@ def _split_piece(
 ) -> Iterator[_Piece]:
     """text[start:end] as one piece if it fits, else as pieces of the next finer level."""
     part = text[start:end]
-    if level == _LEVELS or _fits(part, limit):
-        tokens = count(part)
+    tokens = count(part) if level == _LEVELS or _may_fit(part, limit) else limit + 1
+    if level == _LEVELS or tokens <= limit:
         # A space at the end becomes part of the next word's token.
         space_at_end = part[-1].isspace() and "\n" not in part[len(part.rstrip()) :]
-        yield _Piece(start, end, tokens - (space_at_end and tokens > 1), boundary)
+        added = tokens - (space_at_end and tokens > 1)
+        yield _Piece(start, end, tokens, added, boundary)
         return
     if level == 0:
         inner_starts = [(line[0], _Boundary.LINE) for line in line_spans(part)[1:]]
@@ -163,8 +168,12 @@ def _split_piece(
         )
 
 
+def _may_fit(text: str, limit: int) -> bool:
+    return len(text) <= _MAX_TOKEN_LENGTH * limit
+
+
 def _fits(text: str, limit: int) -> bool:
-    return len(text) <= _MAX_TOKEN_LENGTH * limit and count(text) <= limit
+    return _may_fit(text, limit) and count(text) <= limit
 
 
 def _words(text: str, limit: int) -> Iterator[_Start]:

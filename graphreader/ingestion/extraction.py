@@ -200,19 +200,19 @@ def _occurs_literally(element: str, text: str) -> bool:
     start = text.find(element)
     while start >= 0:
         end = start + len(element)
+        before, after = text[start - 1 : start], text[end : end + 1]
         if not (
-            _is_within_word(text[start - 1 : start], element[0])
-            or _is_within_word(text[end : end + 1], element[-1])
+            (before.isalnum() and _is_in_word(element[0]))
+            or (after.isalnum() and _is_in_word(element[-1]))
         ):
             return True
         start = text.find(element, start + 1)
     return False
 
 
-def _is_within_word(neighbor: str, character: str) -> bool:
-    """Whether a character and its neighbor belong to one word; Chinese has no words here."""
-    in_word = character.isdecimal() or character.lower() != character.upper()
-    return in_word and neighbor.isalnum()
+def _is_in_word(character: str) -> bool:
+    """Whether words are made of such characters; Chinese has no words here."""
+    return character.isdecimal() or character.lower() != character.upper()
 
 
 def _same_word(one: str, other: str) -> bool:

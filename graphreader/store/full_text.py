@@ -9,6 +9,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from hashlib import sha256
 
 from graphreader.text.words import HAN, fold, han_pairs, terms_of, word_list, words_of
@@ -27,6 +28,7 @@ _STOP_WORDS = word_list("stop_words")
 _WITH_DIGIT = re.compile(rf"[^\W_{HAN}]*\d[^\W_{HAN}]*")
 
 
+@cache
 def corpus_word(corpus: str) -> str:
     """The word by which a full-text index knows a corpus, safe from every tokenizer."""
     return "c" + sha256(corpus.encode()).hexdigest()[:16]

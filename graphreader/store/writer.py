@@ -5,6 +5,7 @@ Every step is safe to repeat; a document is complete only when all of it is in t
 
 import json
 import logging
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -266,15 +267,16 @@ def _document_row(document: Document, corpus: str) -> dict[str, Any]:
 
 def _rows(chunks: Sequence[ReadChunk], corpus: str) -> tuple[list[Row], list[Row]]:
     """Return the rows of key elements, and of chunks whose facts refer to them by their index."""
-    by_id: dict[str, tuple[str, dict[str, None]]] = {}
+    keys: dict[str, str] = {}
+    surfaces: defaultdict[str, set[str]] = defaultdict(set)
     for read in chunks:
         for fact in read.facts:
             for element in fact.key_elements:
-                _, surfaces = by_id.setdefault(element.id, (element.key, {}))
-                surfaces[element.surface] = None
-    ids = sorted(by_id)
+                keys[element.id] = element.key
+                surfaces[element.id].add(element.surface)
+    ids = sorted(keys)
     number = {id_: place for place, id_ in enumerate(ids)}
-    elements = [{"id": id_, "key": by_id[id_][0], "surfaces": sorted(by_id[id_][1])} for id_ in ids]
+    elements = [{"id": i, "key": keys[i], "surfaces": sorted(surfaces[i])} for i in ids]
     rows = [
         {
             **asdict(read.chunk),

@@ -150,6 +150,8 @@ def term_of(folded_word: str) -> str:
 def han_pairs(text: str) -> list[str]:
     """Every two neighboring Han characters; a run of one character as it is."""
     pairs: list[str] = []
+    if text.isascii():
+        return pairs
     for run in HAN_RUN.findall(text):
         pairs.extend(run[i : i + 2] for i in range(max(1, len(run) - 1)))
     return pairs
