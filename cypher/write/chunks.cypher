@@ -4,6 +4,10 @@
 // Key elements and facts are only written where no chunk had facts before. A fact refers to key
 // elements by their place in $elements, with its wording of each. Returns the chunks without facts
 // before, and the key elements without a vector.
+//
+// Then links the chunks of each document of $whole by NEXT in their order, if all of them exist;
+// earlier links must have been removed. `version` identifies the text and the chunking. Returns the
+// documents that are linked.
 MERGE (corpus:Corpus {name: $corpus})
 ON CREATE SET corpus += $record, corpus.created = datetime()
 SET corpus.updated = datetime()
@@ -65,4 +69,21 @@ CALL (new, all_new, elements) {
   CREATE (f)-[:HAS_KEY_ELEMENT {surface: surface}]->(k)
   RETURN count(*) AS names
 }
-RETURN [one IN new | one.chunk.id] AS new, [k IN elements WHERE k.embedding IS NULL | k.id] AS lacking
+CALL (names) {
+  UNWIND $whole AS row
+  MATCH (d:Document {id: row.id})-[:HAS_CHUNK]->(c:Chunk)
+  WHERE c.pending IS NULL
+  WITH d, row, c ORDER BY c.index
+  WITH d, row, collect(c) AS chunks
+  WHERE size(chunks) = row.chunks
+  SET d.arranged = row.version
+  WITH d, chunks
+  CALL (chunks) {
+    UNWIND range(1, size(chunks) - 1) AS i
+    WITH chunks[i - 1] AS a, chunks[i] AS b
+    MERGE (a)-[:NEXT]->(b)
+  }
+  RETURN collect(d.id) AS arranged
+}
+RETURN [one IN new | one.chunk.id] AS new, arranged,
+       [k IN elements WHERE k.embedding IS NULL | k.id] AS lacking

@@ -17,7 +17,7 @@ BATCH = 500  # key elements and facts that are embedded at once
 
 DOCUMENTS_PER_PAGE = 50  # documents whose facts are indexed again at once
 
-_QUEUE_SIZE = 200  # lists of new key elements and facts, and documents
+_QUEUE_SIZE = 50  # lists of new key elements and facts, and documents
 _MAX_DOCUMENTS_WAITING = 50  # before a smaller batch is embedded
 _MAX_WAIT = 1.0  # seconds without news before a smaller batch is embedded
 
@@ -88,17 +88,21 @@ class EmbeddingQueue:
                 self._on_failure(error)
 
     async def _receive(self) -> tuple[bool, bool]:
-        """Take the next item; return whether it was the end, and whether none came in time."""
+        """Take what has come; return whether it was the end, and whether nothing came in time."""
         try:
             async with asyncio.timeout(_MAX_WAIT if self._waiting or self._documents else None):
                 item = await self._queue.get()
         except TimeoutError:
             return False, True
-        if isinstance(item, tuple):
-            self._documents.append((self._embedded + len(self._waiting), item))
-        elif item is not None:  # the same key element comes with many chunks
-            self._waiting |= {one.id: one for one in item}
-        return item is None, False
+        while item is not None:
+            if isinstance(item, tuple):
+                self._documents.append((self._embedded + len(self._waiting), item))
+            else:  # the same key element comes with many chunks
+                self._waiting |= {one.id: one for one in item}
+            if self._queue.empty():
+                return False, False
+            item = self._queue.get_nowait()
+        return True, False
 
     async def _embed_batch(self) -> None:
         batch = list(self._waiting.values())[:BATCH]

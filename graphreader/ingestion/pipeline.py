@@ -74,6 +74,8 @@ class DocumentJob:
     facts: int = 0
     failed: list[FailedChunk] = field(default_factory=list)
     has_node: bool = False
+    arranged: bool = False
+    sent: int = 0
     written: int = 0
     finished: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -361,9 +363,13 @@ class Pipeline:
         jobs = list({id(job): job for job, _ in batch}.values())
         new_nodes = [job.document for job in jobs if not (job.is_retry or job.has_node)]
         chunks = [chunk for _, chunk in batch if chunk is not None]
-        result = await self._writer.write_chunks(chunks, new_nodes, self._chunk_tokens)
+        for job, _ in batch:
+            job.sent += 1
+        whole = [job.version for job in jobs if job.is_new and job.sent == len(job.missing)]
+        result = await self._writer.write_chunks(chunks, new_nodes, self._chunk_tokens, whole=whole)
         for job in jobs:
             job.has_node = True
+            job.arranged = job.arranged or job.document.id in result.arranged
             if job.is_new and job.document.id in result.shared:
                 job.arrangement = job.missing  # another process reads the same document
         facts = [
@@ -385,8 +391,9 @@ class Pipeline:
 
     async def _finish(self, jobs: Sequence[DocumentJob]) -> None:
         """Put the chunks of documents in order, and complete these once they have vectors."""
-        if new := [job.version for job in jobs if job.is_new]:
-            await self._writer.chain(new)
+        # The last batch of a document may have been written before another one of it.
+        if unlinked := [job.version for job in jobs if job.is_new and not job.arranged]:
+            await self._writer.write_chunks([], whole=unlinked)
         for job in jobs:
             if job.arrangement is not None:
                 replaced = await self._writer.arrange(job.version, job.arrangement)

@@ -445,7 +445,8 @@ class _Importer:
             id_: DocumentVersion.of(id_, one.sha256, one.chunk_tokens, len(one.chunks))
             for id_, one in wanted.items()
         }
-        await self._writer.chain([one for id_, one in versions.items() if id_ not in states])
+        new = [one for id_, one in versions.items() if id_ not in states]
+        await self._writer.write_chunks([], whole=new)
         for id_ in versions.keys() & states.keys():  # chunks that the file lacks are of another cut
             own = [read.chunk for read in chunks[id_]]
             await self._deleter.delete_chunks(await self._writer.arrange(versions[id_], own))

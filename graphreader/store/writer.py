@@ -74,10 +74,14 @@ class UnembeddedFact:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """New key elements without vectors, and documents that another process writes, too."""
+    """New key elements without vectors; ids of documents.
+
+    `shared` ones are written by another process too, the chunks of `arranged` ones are linked.
+    """
 
     unembedded: list[UnembeddedElement]
     shared: frozenset[str]
+    arranged: frozenset[str]
 
 
 class GraphWriter:
@@ -104,39 +108,34 @@ class GraphWriter:
         check_embedding(self.corpus, stored, (embedding, dimension))
 
     async def write_chunks(
-        self, chunks: Sequence[ReadChunk], beginning: Sequence[Document] = (), chunk_tokens: int = 0
+        self,
+        chunks: Sequence[ReadChunk],
+        beginning: Sequence[Document] = (),
+        chunk_tokens: int = 0,
+        *,
+        whole: Iterable[DocumentVersion] = (),
     ) -> WriteResult:
-        """Write the documents `beginning` and chunks, in one message and one transaction."""
-        values = {
-            "corpus": self.corpus,
-            "corpus_word": corpus_word(self.corpus),
-            "record": self._record,
-            "documents": [_document_row(one, self.corpus) for one in beginning],
-            "chunk_tokens": chunk_tokens,
-        }
-        elements, rows = _rows(chunks, self.corpus)
-        [result] = await self.connection.run(
-            "write/chunks", chunks=rows, elements=elements, **values
-        )
+        """Write the documents `beginning` and chunks, in one message and one transaction.
+
+        Links the chunks of new documents that are `whole`, where all of them are written.
+        """
+        values = self._values(chunks, beginning, chunk_tokens, whole)
+        [result] = await self._write("chunks", **values)
         new = set(result["new"])
         if 0 < len(new) < len(chunks):  # another process has written some of them
-            elements, rows = _rows([one for one in chunks if one.chunk.id in new], self.corpus)
-            [result] = await self.connection.run(
-                "write/chunks", chunks=rows, elements=elements, **values
-            )
+            unwritten = [one for one in chunks if one.chunk.id in new]
+            values = self._values(unwritten, beginning, chunk_tokens, whole)
+            [result] = await self._write("chunks", **values)
         lacking = set(result["lacking"])
         return WriteResult(
             [
-                UnembeddedElement(e["id"], e["key"], e["surfaces"][0])
-                for e in elements
-                if e["id"] in lacking
+                UnembeddedElement(one["id"], one["key"], one["surfaces"][0])
+                for one in values["elements"]
+                if one["id"] in lacking
             ],
             frozenset(one.chunk.document for one in chunks if one.chunk.id not in new),
+            frozenset(result["arranged"]),
         )
-
-    async def chain(self, documents: Iterable[DocumentVersion]) -> None:
-        """Link the chunks of new documents by NEXT, where all chunks are written."""
-        await self._write("chain_chunks", documents=[asdict(one) for one in documents])
 
     async def arrange(self, document: DocumentVersion, chunks: Sequence[Chunk]) -> list[str]:
         """Make these chunks the text of a document; returns others, which the caller deletes."""
@@ -147,7 +146,7 @@ class GraphWriter:
             ids = [chunk.id for chunk in chunks]
             rows = await run("write/retire_chunks", document=document.id, chunks=ids)
             await run("write/unlink_chunks", document=document.id)
-            await run("write/chain_chunks", corpus=self.corpus, documents=[asdict(document)])
+            await run("write/chunks", corpus=self.corpus, **self._values(whole=[document]))
             return sorted(row["id"] for row in rows)
 
         return await self.connection.transact(work, lock=self.corpus)
@@ -230,6 +229,24 @@ class GraphWriter:
 
     async def _read(self, name: str, **values: Any) -> list[Row]:
         return await self.connection.read(f"read/{name}", corpus=self.corpus, **values)
+
+    def _values(
+        self,
+        chunks: Sequence[ReadChunk] = (),
+        beginning: Sequence[Document] = (),
+        chunk_tokens: int = 0,
+        whole: Iterable[DocumentVersion] = (),
+    ) -> dict[str, Any]:
+        elements, rows = _rows(chunks, self.corpus)
+        return {
+            "corpus_word": corpus_word(self.corpus),
+            "record": self._record,
+            "documents": [_document_row(one, self.corpus) for one in beginning],
+            "chunk_tokens": chunk_tokens,
+            "chunks": rows,
+            "elements": elements,
+            "whole": [asdict(one) for one in whole],
+        }
 
     async def _write(self, name: str, **values: Any) -> list[Row]:
         """Run a statement that locks the corpus itself, in one message."""

@@ -80,7 +80,7 @@ async def fill(writer: GraphWriter, texts: dict[str, str], *, first_fails: bool 
             chunks[0] = replace(chunks[0], facts=(), error="no reply")
         await writer.write_chunks(chunks, [document], LIMIT)
         version = DocumentVersion.of(document.id, document.sha256, LIMIT, len(chunks))
-        await writer.chain([version])
+        await writer.write_chunks([], whole=[version])
         vectors = {one.id: embedding_of(one.key) for one in await writer.unembedded()}
         await writer.write_embeddings(vectors.items(), fresh=vectors)
         facts = await writer.unembedded_facts([document.id])

@@ -204,7 +204,7 @@ EARLIER_VERSION = (
 def test_writing_fails(
     neo4j: Settings, corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fail(*_: object) -> None:
+    async def fail(*_: object, **__: object) -> None:
         raise StoreError("Neo4j is full.")
 
     monkeypatch.setattr(GraphWriter, "write_chunks", fail)

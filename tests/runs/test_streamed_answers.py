@@ -239,7 +239,7 @@ async def test_refused_twice(neo4j: Settings, corpus: str, tmp_path: Path) -> No
 async def test_the_graph_fails(
     neo4j: Settings, corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def fails(*_: object) -> None:
+    async def fails(*_: object, **__: object) -> None:
         raise StoreError("The disk is full.")
 
     (tmp_path / "a.txt").write_text(text(0, 1, 2))
