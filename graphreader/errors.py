@@ -72,11 +72,11 @@ class DownloadError(ServerError):
 
 
 class CacheError(GraphReaderError):
-    """The file of kept replies cannot be counted or cleared. Runs go on without it."""
+    """The kept replies cannot be counted or cleared. Runs go on without them."""
 
 
 class RunsError(GraphReaderError):
-    """The file of kept runs cannot be read or changed. Asking goes on without it."""
+    """The kept runs cannot be read or changed. Asking goes on without them."""
 
 
 class DecisionError(GraphReaderError):

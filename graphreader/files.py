@@ -1,11 +1,10 @@
-"""Files that survive a crash: atomic writes, resumable JSON Lines, SQLite files. All block."""
+"""Files that survive a crash: atomic writes and resumable JSON Lines. All block."""
 
 import json
 import os
 import re
 import secrets
 import shutil
-import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -139,78 +138,3 @@ def _json_object(data: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
-
-
-class UnknownDatabaseError(sqlite3.DatabaseError):
-    """Another version of GraphReader or another program made the SQLite file."""
-
-
-def open_sqlite(
-    path: Path,
-    version: int,
-    tables: str,
-    *,
-    timeout: float,
-    synchronous: str,
-    isolation: str | None = None,
-) -> sqlite3.Connection:
-    """Connect to a SQLite file that several processes share, and create it if it is missing.
-
-    Only its owner can read it. `tables` is the script of tables of this `version`, `timeout`
-    the seconds to wait for another's write. Raises OSError or sqlite3.Error.
-    """
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    connection = sqlite3.connect(path, timeout=timeout, isolation_level=None)
-    try:
-        if _version(connection) != version:
-            _create_tables(connection, version, tables)
-        with suppress(sqlite3.OperationalError):  # the file is in use: the next connection does it
-            connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(f"PRAGMA synchronous = {synchronous}")
-        connection.isolation_level = isolation  # type: ignore[assignment]  # typed as its literals
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def sqlite_files(path: Path) -> list[Path]:
-    """The SQLite file and the files of its write-ahead log."""
-    return [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm")]
-
-
-def is_unusable(error: Exception) -> bool:
-    """Whether this version of GraphReader can never use the file."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    corrupt = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-    return corrupt or isinstance(error, UnknownDatabaseError)
-
-
-def sqlite_problem(path: Path, action: str, error: Exception, remedy_if_unusable: str) -> str:
-    """One sentence: the file cannot be `action` ("read"), why, and what to do about it."""
-    remedy = "make room or give the permission, or set GRAPHREADER_HOME to another folder"
-    if is_unusable(error):
-        remedy = remedy_if_unusable
-    elif "locked" in str(error):
-        remedy = "end the program that holds it, and try again"
-    reason = getattr(error, "strerror", None) or error
-    return f"{path} cannot be {action} ({reason}): {remedy}."
-
-
-def _create_tables(database: sqlite3.Connection, version: int, tables: str) -> None:
-    """Create the tables in an empty file, unless another process just did."""
-    with database:
-        database.execute("BEGIN EXCLUSIVE")
-        if _version(database) == version:
-            return
-        if database.execute("SELECT 1 FROM sqlite_master").fetchone():
-            raise UnknownDatabaseError("another version of GraphReader or another program made it")
-        for statement in tables.split(";"):  # executescript would end the transaction
-            database.execute(statement)
-        database.execute(f"PRAGMA user_version = {version}")
-
-
-def _version(database: sqlite3.Connection) -> int:
-    return int(database.execute("PRAGMA user_version").fetchone()[0])

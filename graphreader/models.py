@@ -85,7 +85,8 @@ def _open_phase(settings: Settings, phase: Phase, *, keep_replies: bool) -> Deci
     cache = None
     if keep_replies:  # with other options, or at another address, replies would be others
         options = (settings.temperature, settings.seed, getattr(client, "num_ctx", None))
-        cache = DecisionCache(ReplyCache.of(settings), name, providers.base_url(client), *options)
+        kept = ReplyCache(settings.database("replies"))
+        cache = DecisionCache(kept, name, providers.base_url(client), *options)
     return LanguageModelDecider(
         client,
         _open_service(settings, name, setting, client),

@@ -375,8 +375,8 @@ class _Run:
         if self.store is None:
             return reading
         await self.end("failed" if failure else "finished", reading, failure or None)
-        if self.store.failure:
-            reading = _with_notes(reading, unkept(self.store.failure))
+        if lost := self.store.failures.pop(self.id, None):
+            reading = _with_notes(reading, unkept(lost))
         if isinstance(saver, RunCheckpoints) and not failure:
             await saver.delete_path_steps(self.id)
         if saver:

@@ -174,6 +174,11 @@ class Settings(BaseSettings):
     keep_replies: Literal["building", "all", "off"] = Field(
         "building", description="which replies of models are cached and used again"
     )
+    runs: SecretStr | None = Field(
+        None,
+        description="address of a PostgreSQL database (`postgresql://...`) that has runs, jobs, "
+        "cached replies and access tokens for several servers; by default files of the home folder",
+    )
     kept_runs: int = Field(200, ge=0, description="number of finished runs to keep; 0 keeps none")
     prices: Path | None = Field(None, description="file of prices, which override the known ones")
     max_calls: int | None = Field(None, ge=1, description="most replies that one run may ask for")
@@ -264,6 +269,13 @@ class Settings(BaseSettings):
             raise ValueError("it begins with http:// or https://")
         return value
 
+    @field_validator("runs")
+    @classmethod
+    def _check_runs(cls, value: SecretStr | None) -> SecretStr | None:
+        if value and not value.get_secret_value().startswith(("postgresql://", "postgres://")):
+            raise ValueError("it begins with postgresql://")
+        return value
+
     @field_validator("page_words")
     @classmethod
     def _check_page_words(cls, value: str | None) -> str | None:
@@ -285,6 +297,10 @@ class Settings(BaseSettings):
             return cls(**values)  # type: ignore[arg-type]  # names are checked by pydantic
         except ValidationError as error:
             raise SettingsError(_describe(error)) from None
+
+    def database(self, name: str) -> Path | str:
+        """Where runs, jobs, replies or tokens are kept: a SQLite file, or PostgreSQL's address."""
+        return self.runs.get_secret_value() if self.runs else self.home / f"{name}.sqlite"
 
     @property
     def chosen_model(self) -> str:

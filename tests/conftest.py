@@ -18,6 +18,7 @@ import pytest
 from graphreader import waiting
 from graphreader.settings import Settings
 from tests import servers
+from tests.postgres import Postgres
 from tests.terminal import Terminal
 
 TEST_URI = {name: os.environ.get(name) for name in servers.VARIABLES}
@@ -73,6 +74,22 @@ def neo4j(neo4j_pool: servers.Pool) -> Iterator[Settings]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("graphreader.store.connection.SLOW_SECONDS", 60.0)
         yield neo4j_pool.settings(servers.VERSIONS[0])
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL, started when it is first asked for."""
+    with Postgres() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, path: Path) -> Path | str:
+    """A file, and an address of PostgreSQL; a module's `path` is the file."""
+    if request.param == "sqlite":
+        return path
+    server: Postgres = request.getfixturevalue("postgres")
+    return server.new_database()
 
 
 @pytest.fixture

@@ -1,22 +1,21 @@
-"""Kept runs in one SQLite file, where it can be used: their questions, status and checkpoints."""
+"""Kept runs in a database, where it can be used: their questions, status and checkpoints."""
 
-import asyncio
+import importlib
 import json
-import logging
 import os
-import sqlite3
+import random
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 from uuid import uuid4
 
 import psutil
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
     ChannelVersions,
     Checkpoint,
     CheckpointMetadata,
@@ -25,17 +24,13 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import TypeAdapter
 
+from graphreader.database import Database, Row, database_at
 from graphreader.errors import RunsError, UnknownRunError, UsageError
-from graphreader.files import open_sqlite, sqlite_problem
 from graphreader.reading import Reading
 
 T = TypeVar("T")
-Row = Sequence[Any]
 Status = Literal["running", "finished", "failed", "interrupted"]
-logger = logging.getLogger("graphreader.agent")
 
-_SCHEMA_NUMBER = 1  # of the tables' form, in the file's `user_version`
-_LOCK_SECONDS = 30.0  # to wait while another process writes
 _START_TOLERANCE = 2.0  # seconds by which the reported start of a process varies
 
 _TABLES = """
@@ -64,7 +59,7 @@ class RunSummary:
     """One kept run, `run` its id; `began` and `updated` are seconds of the epoch.
 
     A run is `interrupted` if its process has ended; `process` is the number of the one that works
-    on it now. `error` says why it failed; `follow` is the id of the run that it follows up.
+    on it now, on its machine. `error` says why it failed; `follow` is the run that it follows up.
     """
 
     run: str
@@ -90,65 +85,66 @@ class RunRecord:
 
 
 class RunStore:
-    """The file of kept runs, which the first call opens. Methods raise RunsError.
+    """The kept runs, in a file or PostgreSQL, which the first call opens. Methods raise RunsError.
 
-    One thread does its work. Once it has failed (`failure`) it is not used: each step would
-    wait.
+    `failures` say why runs of this process are not kept, or not to their end.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path.expanduser()
-        self.failure: RunsError | None = None
-        self._thread = ThreadPoolExecutor(1, "runs")
-        self._connection: sqlite3.Connection | None = None
+    def __init__(self, place: Path | str) -> None:
+        remedy = "move it and what stands beside it away; a new one is begun"
+        self._database = database_at(place, _TABLES, RunsError, remedy)
+        self.failures: dict[str, RunsError] = {}
+        self._is_closed = False
         self._saver: RunCheckpoints | None = None
         self._holders: dict[str, str] = {}
 
     async def begin(self, id: str, corpus: str, question: str, options: Mapping[str, Any]) -> bool:
         """Enter a new run of this process; False if there is a run with that id."""
-        now, holder = time.time(), _new_holder()
+        now = time.time()
         statement = """
-        INSERT OR IGNORE INTO runs (id, corpus, question, options, status, holder, began, updated)
-        VALUES (?, ?, ?, ?, 'running', ?, ?, ?)
+        INSERT INTO runs (id, corpus, question, options, status, holder, began, updated)
+        VALUES (?, ?, ?, ?, 'running', ?, ?, ?) ON CONFLICT DO NOTHING
         """
-        row = (id, corpus, question, json.dumps(options), holder, now, now)
-        entered = await self._write(statement, row) > 0
-        if entered:
-            self._hold(id, holder)
-        return entered
+        values = id, corpus, question, json.dumps(options)
+        return await self._hold(id, lambda holder: (statement, (*values, holder, now, now)))
 
     async def take(self, record: RunRecord) -> None:
         """Work on a kept run. Raises UsageError if it is under way."""
-        run, holder = record.summary, _new_holder()
+        run, now = record.summary, time.time()
+        self.failures.pop(run.run, None)
         statement = """
         UPDATE runs SET status = 'running', holder = ?, updated = ?, error = NULL, reading = NULL
         WHERE id = ? AND holder = ?
         """
-        row = (holder, time.time(), run.run, record.holder)
-        if run.status == "running" or not await self._write(statement, row):
+        values = now, run.run, record.holder
+        if run.status == "running" or not await self._hold(
+            run.run, lambda holder: (statement, (holder, *values))
+        ):
             raise UsageError(
                 f"The run {run.run} is under way already"
                 + (f" in process {run.process}" if run.process else "")
                 + ": wait until it has ended, or end it."
             )
-        self._hold(run.run, holder)
 
     async def end(
         self, id: str, status: Status, reading: Reading | None = None, error: str | None = None
     ) -> None:
         """Record that this process has ended a run, and its result."""
-        holder = self._holders.get(id)
+        holder = self._holders.pop(id, None)
         if holder is None:
             return
-        # If it cannot be written, the run is free all the same.
-        _ACTIVE_HOLDERS.discard(holder)
         text = _READING.dump_json(reading).decode() if reading else None
         # The order of the rows is that in which runs ended, whatever the clock says.
         columns = "rowid = (SELECT max(rowid) + 1 FROM runs), status = ?, updated = ?"
         columns += ", reading = ?, error = ?"
         statement = f"UPDATE runs SET {columns} WHERE id = ? AND holder = ?"
-        del self._holders[id]
-        await self._write(statement, (status, time.time(), text, error, id, holder))
+        try:
+            await self._write(statement, (status, time.time(), text, error, id, holder))
+        except RunsError as failure:
+            self.failures.setdefault(id, failure)
+            raise
+        finally:  # if it cannot be written, the run is free all the same
+            await self._release(holder)
 
     async def find(self, id: str) -> RunRecord | None:
         """The run with exactly that id."""
@@ -168,23 +164,23 @@ class RunStore:
 
     async def summaries(self, corpus: str | None = None) -> list[RunSummary]:
         """The runs of one corpus, or of all, newest first."""
-        query = f"SELECT {_COLUMNS}, NULL FROM runs WHERE ?1 IS NULL OR corpus = ?1"
-        rows = await self._read(f"{query} ORDER BY began DESC, id", (corpus,))
-        return [_record(row).summary for row in rows]
+        query = f"SELECT {_COLUMNS}, NULL FROM runs WHERE corpus = coalesce(?, corpus)"
+        records = await self._records(f"{query} ORDER BY began DESC, id", corpus)
+        return [one.summary for one in records]
 
     async def expired(self, keep: int) -> list[str]:
         """The ids of all but the `keep` newest finished runs, and of all but as many others."""
-        running = await self._read("SELECT id, holder FROM runs WHERE status = 'running'")
-        left = [(id, holder) for id, holder in running if _process_of(holder) is None]
+        records = await self._records(f"SELECT {_COLUMNS}, NULL FROM runs WHERE status = 'running'")
+        left = [(one.summary.run, one.holder) for one in records if not one.summary.process]
         if left:
             # A run may have ended since it was read.
             interrupt = "UPDATE runs SET status = 'interrupted' WHERE id = ? AND holder = ?"
             await self._write(f"{interrupt} AND status = 'running'", *left)
         query = """
         SELECT id FROM runs WHERE status <> 'running' AND (status = 'finished') = ?
-        ORDER BY rowid DESC LIMIT -1 OFFSET ?
+        ORDER BY rowid DESC LIMIT 1000000 OFFSET ?
         """
-        finished, others = [await self._read(query, (kind, keep)) for kind in (True, False)]
+        finished, others = [await self._read(query, kind, keep) for kind in (True, False)]
         return [row[0] for row in (*finished, *others)]
 
     async def delete(self, ids: Collection[str]) -> None:
@@ -193,114 +189,129 @@ class RunStore:
             await self._write("DELETE FROM runs WHERE id = ?", *[(id,) for id in ids])
 
     async def saver(self) -> "RunCheckpoints":
-        """LangGraph's saver in this file."""
+        """LangGraph's saver in these tables."""
+        if self._saver is None:
+            saver = RunCheckpoints(self)
+            await self.do("opened", saver.setup)
+            self._saver = saver
+        return self._saver
 
-        def make(connection: sqlite3.Connection) -> RunCheckpoints:
-            if self._saver is None:
-                self._saver = RunCheckpoints(connection)
-                self._saver.store = self
-                self._saver.setup()
-            return self._saver
-
-        return await self.do("opened", make)
-
-    async def do(self, verb: str, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do some work (`verb` in a message) in the file's thread, to its end if cancelled."""
-        if self.failure:
-            raise self.failure
-
-        def job() -> T:
-            if self.failure:
-                raise self.failure
-            try:
-                if self._connection is None:
-                    # NORMAL: a killed process loses nothing, and no step waits for the disk.
-                    self._connection = open_sqlite(
-                        self.path,
-                        _SCHEMA_NUMBER,
-                        _TABLES,
-                        timeout=_LOCK_SECONDS,
-                        synchronous="NORMAL",
-                        isolation="IMMEDIATE",
-                    )
-                return work(self._connection)
-            except (OSError, sqlite3.Error) as error:
-                remedy = f"move {self.path.name} and what stands beside it away; a new one is begun"
-                self._close(RunsError(sqlite_problem(self.path, verb, error, remedy)))
-                logger.warning("%s", self.failure)
-                raise cast(RunsError, self.failure) from error
-
-        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, job))
+    async def do(self, verb: str, work: Callable[[Any], T]) -> T:
+        """Do some work (`verb` in a message) with the connection, to its end if cancelled."""
+        return await self._open().arun(lambda: self._database.do(verb, work))
 
     async def aclose(self) -> None:
-        """Interrupt the runs that this store still holds, and close the file for good."""
+        """Interrupt the runs that this store still holds, and close it for good."""
         for id in list(self._holders):
             with suppress(RunsError):
                 await self.end(id, "interrupted")
-        closed = RunsError("The file of runs is closed.")
-        with suppress(RuntimeError):  # it is closed already
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._close, closed)
-        self._thread.shutdown()
-
-    def _close(self, reason: RunsError) -> None:
-        self.failure = self.failure or reason
-        connection, self._connection = self._connection, None
-        if connection:
-            with suppress(sqlite3.Error):  # a damaged file fails again on closing
-                connection.close()
+        self._is_closed = True
+        await self._database.arun(self._database.close)
 
     async def _begins_with(self, prefix: str) -> list[RunRecord]:
         """At most two runs with that prefix; the one with exactly that id is the first."""
-        query = f"SELECT {_COLUMNS}, reading FROM runs WHERE substr(id, 1, length(?1)) = ?1"
-        rows = await self._read(f"{query} ORDER BY id LIMIT 2", (prefix,))
-        return [_record(row) for row in rows]
+        query = f"SELECT {_COLUMNS}, reading FROM runs WHERE substr(id, 1, ?) = ?"
+        return await self._records(f"{query} ORDER BY id LIMIT 2", len(prefix), prefix)
+
+    async def _records(self, query: str, *values: Any) -> list[RunRecord]:
+        rows = await self._read(query, *values)
+        locked = await self._database.arun(self._database.locked) if rows else None
+        return [_record(row, locked) for row in rows]
 
     async def _write(self, statement: str, *rows: Row) -> int:
-        """Run the statement for each row in one transaction; returns how many rows it changed."""
+        return await self._open().awrite(statement, *rows)
 
-        def write(connection: sqlite3.Connection) -> int:
-            changed = connection.executemany(statement, rows).rowcount
-            connection.commit()
-            return changed
+    async def _read(self, query: str, *values: Any) -> list[Row]:
+        return await self._open().aread(query, *values)
 
-        return await self.do("written", write)
+    def _open(self) -> Database:
+        if self._is_closed:
+            raise RunsError("The store of runs is closed.")
+        return self._database
 
-    async def _read(self, query: str, values: Row = ()) -> list[Row]:
-        """The rows of a query; a file that does not exist has none."""
-        if self._connection is None and not self.path.exists():
-            return []
-        return await self.do("read", lambda file: file.execute(query, values).fetchall())
-
-    def _hold(self, id: str, holder: str) -> None:
-        self._holders[id] = holder
+    async def _hold(self, id: str, entry: Callable[[str], tuple[str, Row]]) -> bool:
+        """Write an entry with a new holder; whether it is in the table, and the run ours."""
+        holder = f"{os.getpid()} {_start_of(psutil.Process())} {uuid4().hex}"
         _ACTIVE_HOLDERS.add(holder)
+        is_ours = False
+        try:
+            if self._database.is_shared:
+                await self._open().arun(lambda: self._database.try_lock(_lock_of(holder)))
+            is_ours = await self._write(*entry(holder)) > 0
+        except RunsError as error:
+            self.failures[id] = error
+            raise
+        finally:
+            if not is_ours:
+                await self._release(holder)
+        self._holders |= {id: holder} if is_ours else {}
+        return is_ours
+
+    async def _release(self, holder: str) -> None:
+        _ACTIVE_HOLDERS.discard(holder)
+        if self._database.is_shared:
+            await self._database.arun(lambda: self._database.unlock(_lock_of(holder)))
 
 
-class RunCheckpoints(SqliteSaver):
-    """LangGraph's saver, except that a file that fails does not fail the run.
+class RunCheckpoints(BaseCheckpointSaver[str]):
+    """LangGraph's saver for the database, except that one that fails does not fail the run.
 
-    The newest checkpoint is the last written one: ids follow the clock, which may be set back.
+    A run of which a step is lost keeps no later one: they would not fit together. The newest
+    checkpoint is the last written one: ids follow the clock, which may be set back.
     """
 
-    store: RunStore
+    def __init__(self, store: RunStore) -> None:
+        super().__init__()
+        self.store = store
+        self._saver: Any = None
 
-    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Read the checkpoint that is named, else the newest one."""
-        wanted = config["configurable"]
-        if not wanted.get("checkpoint_id"):
-            query = """
-            SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints
-            WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY rowid DESC LIMIT 1
-            """
-            thread = wanted["thread_id"], wanted.get("checkpoint_ns", "")
-            for row in self.conn.execute(query, thread).fetchall():
-                names = "thread_id", "checkpoint_ns", "checkpoint_id"
-                config = {"configurable": dict(zip(names, row, strict=True))}
-        return super().get_tuple(config)
+    def setup(self, connection: Any) -> None:
+        """Make the tables. They number their rows in PostgreSQL, too."""
+        database = self.store._database
+        with database.alone(connection):
+            self._saver_at(connection).setup()
+            if database.is_shared:
+                connection.execute(
+                    "ALTER TABLE checkpoints ADD COLUMN IF NOT EXISTS rowid BIGINT "
+                    "GENERATED BY DEFAULT AS IDENTITY"
+                )
+
+    def _saver_at(self, connection: Any) -> Any:
+        """LangGraph's saver with this connection."""
+        if self._saver is None or self._saver.conn is not connection:
+            kind: Any = SqliteSaver
+            if self.store._database.is_shared:
+                kind = importlib.import_module("langgraph.checkpoint.postgres").PostgresSaver
+            self._saver = kind(connection, serde=self.serde)
+        return self._saver
+
+    def get_next_version(self, current: str | None, channel: None) -> str:
+        """The next version of a channel."""
+        number = int(current.split(".")[0]) + 1 if current else 1
+        return f"{number:032}.{random.random():016}"
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Read a checkpoint."""
-        return await self._tolerant(lambda: self.get_tuple(config))
+        """Read the checkpoint that is named, else the newest one."""
+        query = """
+        SELECT checkpoint_id FROM checkpoints
+        WHERE thread_id = ? AND checkpoint_ns = ? ORDER BY rowid DESC LIMIT 1
+        """
+        wanted = config["configurable"]
+        names = wanted["thread_id"], wanted.get("checkpoint_ns", "")
+
+        def read(connection: Any) -> CheckpointTuple | None:
+            id = wanted.get("checkpoint_id")
+            if not id:
+                row = self.store._database.execute(connection, query, names).fetchone()
+                if row is None:
+                    return None
+                id = row[0]
+            keys = dict(zip(("thread_id", "checkpoint_ns"), names, strict=True))
+            named = {"configurable": {**wanted, **keys, "checkpoint_id": id}}
+            found: CheckpointTuple | None = self._saver_at(connection).get_tuple(named)
+            return found
+
+        return await self._tolerant(config, read)
 
     async def aput(
         self,
@@ -310,7 +321,10 @@ class RunCheckpoints(SqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Write a checkpoint."""
-        written = await self._tolerant(lambda: self.put(config, checkpoint, metadata, new_versions))
+        values = config, checkpoint, metadata, new_versions
+        written: RunnableConfig | None = await self._tolerant(
+            config, lambda one: self._saver_at(one).put(*values)
+        )
         return written or {
             "configurable": {**config["configurable"], "checkpoint_id": checkpoint["id"]}
         }
@@ -323,37 +337,48 @@ class RunCheckpoints(SqliteSaver):
         task_path: str = "",
     ) -> None:
         """Write what a task has returned."""
-        await self._tolerant(lambda: self.put_writes(config, writes, task_id, task_path))
+        values = config, writes, task_id, task_path
+        await self._tolerant(config, lambda one: self._saver_at(one).put_writes(*values))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Delete the checkpoints of a run."""
-        await self._tolerant(lambda: self.delete_thread(thread_id))
+        with suppress(RunsError):
+            await self.store.do("written", lambda one: self._saver_at(one).delete_thread(thread_id))
 
     async def alist(
         self, config: RunnableConfig | None, **options: Any
     ) -> AsyncIterator[CheckpointTuple]:
         """The checkpoints, newest first. Raises RunsError."""
 
-        def read(connection: sqlite3.Connection) -> list[CheckpointTuple]:
-            found = {one.checkpoint["id"]: one for one in self.list(config, **options)}
-            query = "SELECT checkpoint_id FROM checkpoints WHERE ?1 IN (thread_id, '')"
+        def read(connection: Any) -> list[CheckpointTuple]:
+            saver = self._saver_at(connection)
+            found = {one.checkpoint["id"]: one for one in saver.list(config, **options)}
+            query = "SELECT checkpoint_id FROM checkpoints WHERE ? IN (thread_id, '')"
             thread = config["configurable"]["thread_id"] if config else ""
-            rows = connection.execute(f"{query} ORDER BY rowid DESC", (thread,))
-            return [found[id] for (id,) in rows if id in found]
+            query += " ORDER BY rowid DESC"
+            rows = self.store._database.execute(connection, query, [thread])
+            return [found[id] for (id,) in rows.fetchall() if id in found]
 
         for one in await self.store.do("read", read):
             yield one
 
-    async def _tolerant(self, work: Callable[[], T]) -> T | None:
-        """The result of the work, None if the file cannot be used."""
-        with suppress(RunsError):
-            return await self.store.do("written", lambda _: work())
+    async def _tolerant(self, config: RunnableConfig, work: Callable[[Any], T]) -> T | None:
+        """The result of the work, None if the database cannot be used."""
+        failures, run = self.store.failures, config["configurable"]["thread_id"]
+        if run not in failures:
+            try:
+                return await self.store.do("written", work)
+            except RunsError as error:
+                failures[run] = error
         return None
 
     async def delete_path_steps(self, run: str) -> None:
         """Delete the paths' own steps of a run that is over; it can be forked at outer steps."""
+        tables = ["checkpoints", "writes"]
+        if self.store._database.is_shared:
+            tables = ["checkpoints", "checkpoint_writes", "checkpoint_blobs"]
         with suppress(RunsError):
-            for table in ("checkpoints", "writes"):
+            for table in tables:
                 statement = f"DELETE FROM {table} WHERE thread_id = ? AND checkpoint_ns <> ''"
                 await self.store._write(statement, (run,))
 
@@ -378,11 +403,13 @@ def check_run_id(id: str) -> str:
     return id
 
 
-def _record(row: Any) -> RunRecord:
+def _record(row: Any, locked: Collection[int] | None) -> RunRecord:
+    """The run of a row; `locked` are the locks that the processes of shared tables hold."""
     id, corpus, question, options, status, holder, began, updated, error, reading = row
-    process = _process_of(holder) if status == "running" else None
-    if status == "running" and process is None:
-        status = "interrupted"
+    process = None
+    if status == "running":
+        process = _process_of(holder, locked)
+        status = "running" if process else "interrupted"
     values = json.loads(options)
     summary = RunSummary(
         *(id, corpus, question, status, began, updated, values.get("decider", "")),
@@ -393,19 +420,21 @@ def _record(row: Any) -> RunRecord:
     return RunRecord(summary, values, _READING.validate_json(reading) if reading else None, holder)
 
 
-def _new_holder() -> str:
-    """A name of this process for one run, which no other process and no other run has."""
-    return f"{os.getpid()} {_start_of(psutil.Process())} {uuid4().hex}"
-
-
 def _start_of(process: psutil.Process) -> float:
     """When it began, in seconds that stay where the clock is set: on Linux those since the boot."""
     return float(process.create_time() - (psutil.boot_time() if psutil.LINUX else 0))
 
 
-def _process_of(holder: str) -> int | None:
+def _lock_of(holder: str) -> int:
+    """The lock that the holder of a run keeps while it works on it."""
+    return int(holder.rpartition(" ")[2][:15], 16)
+
+
+def _process_of(holder: str, locked: Collection[int] | None) -> int | None:
     """The number of the process with this name, if it still works on the run."""
     number, born, _ = holder.split(" ")
+    if locked is not None:
+        return int(number) if _lock_of(holder) in locked else None
     if int(number) == os.getpid() and holder not in _ACTIVE_HOLDERS:
         return None
     try:

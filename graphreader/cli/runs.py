@@ -79,7 +79,7 @@ async def _read_runs(corpus: str | None) -> "list[RunSummary]":
     """The kept runs, without the imports of a GraphReader, which are slow."""
     from graphreader.agent.run_store import RunStore
 
-    store = RunStore(read_settings().home / "runs.sqlite")
+    store = RunStore(read_settings().database("runs"))
     try:
         return await store.summaries(corpus)
     finally:

@@ -4,6 +4,7 @@ import ipaddress
 import logging
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -84,8 +85,9 @@ def serve(
     from graphreader.web.access import TokenStore
 
     with_tokens = not _is_loopback(host) or proxy_headers or bool(root_path)
-    tokens = TokenStore.of(settings.home)
-    needs_first = with_tokens and not tokens.all()
+    tokens = TokenStore(settings.database("tokens"))
+    has_tokens = bool((with_tokens or settings.runs) and tokens.all())  # is PostgreSQL there?
+    needs_first = with_tokens and not has_tokens
     if needs_first and not first_token:
         raise UsageError(
             "Other machines can reach this address, so tokens are needed, and there is none: make "
@@ -100,8 +102,9 @@ def serve(
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     print(f"GraphReader: http://{shown}:{listening.getsockname()[1]}{root_path}/", flush=True)
     if needs_first:
-        secret = tokens.create("first", "admin")
-        print(f"Its first token, an admin's, is shown only here: {secret}", flush=True)
+        with suppress(UsageError):  # another server has just made it
+            secret = tokens.create("first", "admin")
+            print(f"Its first token, an admin's, is shown only here: {secret}", flush=True)
     with ThreadPoolExecutor(1) as thread:
         ended = thread.submit(lambda: sync.run(server.serve(sockets=[listening])))
         try:
@@ -146,7 +149,7 @@ def _store() -> "TokenStore":
         from graphreader.web.access import TokenStore
     except ImportError as error:
         raise _needs_extra(error) from error
-    return TokenStore.of(read_settings().home)
+    return TokenStore(read_settings().database("tokens"))
 
 
 def create_token(

@@ -277,11 +277,11 @@ def cache_stats(json: JsonFlag = False) -> None:
     counts = cache.stats()
     if json:
         times = {"oldest": _iso_time(counts.oldest), "newest": _iso_time(counts.newest)}
-        print_json({"path": str(cache.path), **asdict(counts), **times})
+        print_json({"path": cache.place, **asdict(counts), **times})
     elif not counts.replies:
-        print(f"No replies are kept in {cache.path}.")
+        print(f"No replies are kept in {cache.place}.")
     else:
-        wide_console().print(Text.assemble("Kept replies in ", (str(cache.path), "bold")))
+        wide_console().print(Text.assemble("Kept replies in ", (cache.place, "bold")))
         rows = {
             "replies": f"{counts.replies:,}",
             **{f"  {model}": f"{replies:,}" for model, replies in counts.models.items()},
@@ -303,13 +303,13 @@ def clear_cache(yes: YesFlag = False, json: JsonFlag = False) -> None:
     confirm_or_exit(question, yes, "Nothing was cleared.")
     cleared = cache.clear()
     text = f"{plural(cleared, 'reply', 'replies')} cleared."
-    print_result({"path": str(cache.path), "cleared": cleared}, text, json=json)
+    print_result({"path": cache.place, "cleared": cleared}, text, json=json)
 
 
 def _reply_cache() -> "ReplyCache":
     from graphreader.llm.cache import ReplyCache
 
-    return ReplyCache.of(read_settings())
+    return ReplyCache(read_settings().database("replies"))
 
 
 def mcp(corpus: Annotated[str, corpus_option("The corpus to serve.")] = "default") -> None:

@@ -1,7 +1,7 @@
-"""The reply cache: decisions that were paid for are kept in one SQLite file and used again.
+"""The reply cache: decisions that were paid for are kept in a database and used again.
 
 The key has all that shapes a decision: model, parameters, schema, prompt. Equal decisions at the
-same time are requested once, also by several processes. A file that fails never fails a run:
+same time are requested once, also by several processes. A database that fails never fails a run:
 `trouble` says so.
 """
 
@@ -9,38 +9,25 @@ import asyncio
 import hashlib
 import json
 import logging
-import os
 import random
-import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 from weakref import WeakValueDictionary
 
+from graphreader.database import database_at
 from graphreader.errors import CacheError
-from graphreader.files import is_unusable, open_sqlite, sqlite_files, sqlite_problem
 from graphreader.llm.protocols import Decision, DecisionResult, Task
 from graphreader.llm.structured_output import schema_of
-from graphreader.settings import Settings
 from graphreader.usage import Usage
 from graphreader.waiting import Waiting, announced_if_slow
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 T = TypeVar("T")
 D = TypeVar("D", bound=Decision)
 logger = logging.getLogger("graphreader.llm")
-FORMAT: Final = 1  # the version of the table, in the file's `user_version`
-_LOCK_SECONDS: Final = 5.0  # that another process's writing is waited for
-_RETRY_SECONDS: Final = 10.0  # that a file is not used after a failure: each may wait for a lock
 _CLAIM_SECONDS: Final = 300.0  # that another process's request is waited for: it may be suspended
 _LOCK_PAUSES: Final = 0.05, 0.2  # seconds between looks at a lock of another process
 _SAME_REQUEST: Final = Waiting(
@@ -56,7 +43,10 @@ CREATE TABLE IF NOT EXISTS replies (
 )
 """
 _GET: Final = "SELECT reply FROM replies WHERE key = ?"
-_PUT: Final = "INSERT OR REPLACE INTO replies (key, model, kept_at, reply) VALUES (?, ?, ?, ?)"
+_PUT: Final = """
+INSERT INTO replies (key, model, kept_at, reply) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE
+SET model = excluded.model, kept_at = excluded.kept_at, reply = excluded.reply
+"""
 _STATS: Final = """
 SELECT model, count(*), min(kept_at), max(kept_at) FROM replies GROUP BY model ORDER BY 2 DESC, 1
 """
@@ -84,72 +74,52 @@ def key_of(*parts: str) -> str:
 
 
 class ReplyCache:
-    """The replies in one file, which the first `put` makes; `trouble` says what went wrong."""
+    """The replies at a place; a file is made by the first `put`. `trouble` says what went wrong."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path.expanduser()
+    def __init__(self, place: Path | str) -> None:
+        remedy = "delete them with `graphreader cache clear`"
+        self._database = database_at(place, _TABLE, CacheError, remedy, durable=True)
+        self.place = self._database.place
         self.trouble: str | None = None
-        self._thread = ThreadPoolExecutor(1, "graphreader-replies")
-        self._connection: sqlite3.Connection | None = None  # used in that thread alone
-        self._retry_at = 0.0
-
-    @classmethod
-    def of(cls, settings: Settings) -> "ReplyCache":
-        """The cache in the home folder of the settings."""
-        return cls(settings.home / "replies.sqlite")
 
     async def get(self, key: str) -> str | None:
         """The reply of the key, if there is one."""
-
-        def read() -> str | None:
-            if self._connection is None and not self.path.exists():
-                return None
-            row = self._database().execute(_GET, (key.encode(),)).fetchone()
-            return bytes(row[0]).decode() if row else None
-
-        return await self._run("read", read)
+        rows = await self._run(lambda: self._database.read(_GET, key.encode()))
+        return bytes(rows[0][0]).decode() if rows else None
 
     async def put(self, key: str, reply: str, *, model: str) -> None:
         """Keep a reply; it is on the disk afterwards. Cancelling does not undo it."""
         row = (key.encode(), model, time.time(), reply.encode())
-
-        def write() -> None:
-            self._database().execute(_PUT, row)  # one statement is a transaction
-
-        await self._run("written", write)
+        await self._run(lambda: self._database.write(_PUT, row))
 
     @asynccontextmanager
     async def claimed(self, key: str) -> AsyncIterator[None]:
         """Let other processes wait with this key, where the system has locks for that."""
-        place, deadline = int(key[:_LOCK_DIGITS], 16), time.monotonic() + _CLAIM_SECONDS
+        lock, deadline = int(key[:_LOCK_DIGITS], 16), time.monotonic() + _CLAIM_SECONDS
         with announced_if_slow(_SAME_REQUEST):
-            while await self._run("locked", lambda: self._is_claimed(place)):
+            while await self._run(lambda: self._database.try_lock(lock)) is False:
                 if time.monotonic() > deadline:
                     break
                 await asyncio.sleep(random.uniform(*_LOCK_PAUSES))
         try:
             yield
         finally:
-            if fcntl:
-                with suppress(OSError):
-                    fcntl.lockf(_lock_file(self.path), fcntl.LOCK_UN, 1, place)
+            await self._run(lambda: self._database.unlock(lock))
 
     async def aclose(self) -> None:
-        """Close the file after all writes. Later use opens it again."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
+        """Close the connection after all writes. Later use opens another one."""
+        await self._database.arun(self._database.close)
 
     def stats(self) -> CacheStats:
         """Count the kept replies, in the calling thread; creates no file. Raises CacheError."""
         try:
-            if not self.path.exists():
-                return CacheStats()
-            with closing(_connect(self.path)) as database:
-                rows = database.execute(_STATS).fetchall()
-        except (OSError, sqlite3.Error) as error:
-            raise CacheError(self._describe("read", error)) from error
+            rows = self._database.read(_STATS)
+            size = self._database.size("replies")
+        finally:
+            self._database.close()
         return CacheStats(
             replies=sum(row[1] for row in rows),
-            bytes=sum(file.stat().st_size for file in sqlite_files(self.path) if file.exists()),
+            bytes=size,
             models={row[0]: row[1] for row in rows},
             oldest=min((row[2] for row in rows), default=None),
             newest=max((row[3] for row in rows), default=None),
@@ -158,71 +128,20 @@ class ReplyCache:
     def clear(self) -> int:
         """Delete all replies, or a damaged file; returns their number. Raises CacheError."""
         try:
-            if not self.path.exists():
-                return 0
-            with closing(_connect(self.path)) as database:
-                number = database.execute("DELETE FROM replies").rowcount
-                database.execute("VACUUM")
-                database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            return number
-        except (OSError, sqlite3.Error) as error:
-            if not is_unusable(error):
-                raise CacheError(self._describe("cleared", error)) from error
-        for file in sqlite_files(self.path):
-            file.unlink(missing_ok=True)
-        return 0
+            return self._database.clear("replies")
+        finally:
+            self._database.close()
 
-    async def _run(self, action: str, work: Callable[[], T | None]) -> T | None:
-        """The result of work in the thread; None where it fails. It ends even if cancelled."""
-        loop = asyncio.get_running_loop()
-        return await asyncio.shield(loop.run_in_executor(self._thread, self._try, action, work))
+    async def _run(self, work: Callable[[], T]) -> T | None:
+        """The result of blocking work; None where it fails. It ends even if cancelled."""
+        return await self._database.arun(lambda: self._try(work))
 
-    def _try(self, action: str, work: Callable[[], T | None]) -> T | None:
-        if time.monotonic() < self._retry_at:
-            return None
+    def _try(self, work: Callable[[], T]) -> T | None:
         try:
             return work()
         except Exception as error:  # whatever it is, a run works without the cache
-            self._close()
-            self._retry_at = time.monotonic() + _RETRY_SECONDS
-            self.trouble = f"The run goes on without kept replies: {self._describe(action, error)}"
-            logger.warning("%s", self.trouble)
+            self.trouble = f"The run goes on without kept replies: {error}"
             return None
-
-    def _database(self) -> sqlite3.Connection:
-        self._connection = self._connection or _connect(self.path)
-        return self._connection
-
-    def _is_claimed(self, place: int) -> bool:
-        """Whether another process has locked this byte of the lock file; if not, lock it."""
-        try:
-            if fcntl:
-                fcntl.lockf(_lock_file(self.path), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-        except OSError as error:  # without locks a reply may be paid twice, and that is all
-            return isinstance(error, BlockingIOError)
-        return False
-
-    def _close(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection:
-            with suppress(sqlite3.Error):  # a damaged file fails again
-                connection.close()
-
-    def _describe(self, action: str, error: Exception) -> str:
-        remedy = "delete them with `graphreader cache clear`"
-        return sqlite_problem(self.path, action, error, remedy)
-
-
-@cache
-def _lock_file(path: Path) -> int:
-    """The open file of locks beside the replies; closed only with this process, as that unlocks."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    # FULL: paid replies survive a power cut, too.
-    return open_sqlite(path, FORMAT, _TABLE, timeout=_LOCK_SECONDS, synchronous="FULL")
 
 
 _locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -239,7 +158,7 @@ class DecisionCache:
 
     @property
     def trouble(self) -> str:
-        """A sentence about a problem of the file, or an empty text."""
+        """A sentence about a problem of the cache, or an empty text."""
         return self._cache.trouble or ""
 
     async def get_or_ask(
@@ -258,7 +177,7 @@ class DecisionCache:
             return result
 
     async def aclose(self) -> None:
-        """Close the file."""
+        """Close the cache."""
         await self._cache.aclose()
 
 

@@ -1,29 +1,27 @@
-"""Who may do what: access tokens, their roles, corpora and limits, in one SQLite file.
+"""Who may do what: access tokens, their roles, corpora and limits, in a database.
 
-A token is shown once, when it is made; the file has its SHA-256 alone. That suffices for 256
+A token is shown once, when it is made; the database has its SHA-256 alone. That suffices for 256
 random bits. A revoked or expired token is refused from the next request on.
 """
 
 import hashlib
 import json
 import secrets
-import sqlite3
 import time
 from collections.abc import Collection
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from graphreader.database import database_at
 from graphreader.documents import check_corpus_name
 from graphreader.errors import BudgetError, GraphReaderError, UsageError
-from graphreader.files import open_sqlite, sqlite_problem
 
 Role = Literal["reader", "writer", "admin"]
 """A reader asks and looks, a writer also reads texts in and deletes, an admin sees all corpora."""
 
 PREFIX = "gr_"
-_LOCK_SECONDS = 5.0
 _DAY = 86_400
 _TABLES = """
 CREATE TABLE IF NOT EXISTS tokens (
@@ -49,7 +47,7 @@ _COLUMNS = "name, role, corpora, created, expires, questions, calls, tokens"
 
 
 class AccessError(GraphReaderError):
-    """The file of tokens cannot be read or changed."""
+    """The tokens cannot be read or changed."""
 
 
 class NotAllowedError(Exception):
@@ -91,15 +89,12 @@ LOCAL = Token("local", "admin", None, 0.0, questions=100)
 
 
 class TokenStore:
-    """The tokens in a file of the home folder. Methods raise AccessError."""
+    """The tokens at a place. Methods block, and raise AccessError."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path.expanduser()
-
-    @classmethod
-    def of(cls, home: Path) -> "TokenStore":
-        """The store of a home folder."""
-        return cls(home / "tokens.sqlite")
+    def __init__(self, place: Path | str) -> None:
+        remedy = "delete it and make new tokens"
+        self._database = database_at(place, _TABLES, AccessError, remedy, held=False)
+        self._database.patience = 0.0  # the event loop counts what is spent
 
     def create(
         self,
@@ -126,23 +121,23 @@ class TokenStore:
             check_corpus_name(corpus)
         secret, now = PREFIX + secrets.token_urlsafe(32), time.time()
         row = (
-            *(name, _hash(secret), role, json.dumps(sorted(set(corpora))) if corpora else None),
-            *(now, now + days * _DAY if days else None, questions, calls, tokens),
+            *(name, role, json.dumps(sorted(set(corpora))) if corpora else None),
+            *(now, now + days * _DAY if days else None, questions, calls, tokens, _hash(secret)),
         )
-        try:
-            self._do(f"INSERT INTO tokens VALUES ({', '.join('?' * len(row))})", row)
-        except sqlite3.IntegrityError:
+        statement = (
+            f"INSERT INTO tokens ({_COLUMNS}, hash) VALUES ({', '.join('?' * len(row))}) "
+            "ON CONFLICT DO NOTHING"
+        )
+        if not self._database.write(statement, row):
             raise UsageError(
                 f"There is a token {name!r} already: revoke it first, or choose another name."
-            ) from None
+            )
         return secret
 
     def find(self, secret: str) -> Token | None:
         """The token with this secret, unless it is revoked or has expired."""
-        if not self.path.exists():
-            return None
         query = f"SELECT {_COLUMNS} FROM tokens WHERE hash = ?"
-        rows = self._do(query, (_hash(secret),))
+        rows = self._database.read(query, _hash(secret))
         token = _token(rows[0]) if rows else None
         expired = token and token.expires is not None and token.expires <= time.time()
         return None if expired else token
@@ -153,23 +148,20 @@ class TokenStore:
 
     def all(self) -> list[Token]:
         """All tokens that are not revoked, by name."""
-        if not self.path.exists():
-            return []
-        return [_token(row) for row in self._do(f"SELECT {_COLUMNS} FROM tokens ORDER BY name")]
+        rows = self._database.read(f"SELECT {_COLUMNS} FROM tokens ORDER BY name")
+        return [_token(row) for row in rows]
 
     def revoke(self, name: str) -> None:
         """Delete a token. Raises UsageError if there is none of that name."""
-        if not self.named(name):
+        if not self._database.write("DELETE FROM tokens WHERE name = ?", (name,)):
             raise UsageError(f"There is no token {name!r}: `graphreader token list` shows them.")
-        self._do("DELETE FROM tokens WHERE name = ?", (name,))
 
     def check_day(self, token: Token) -> None:
         """Raise LimitError if the calls or tokens of today are used up."""
         if token.calls is None and token.tokens is None:
             return
-        rows = self._do(
-            "SELECT calls, tokens FROM spent WHERE name = ? AND day = ?", (token.name, _today())
-        )
+        query = "SELECT calls, tokens FROM spent WHERE name = ? AND day = ?"
+        rows = self._database.read(query, token.name, _today())
         spent = rows[0] if rows else (0, 0)
         for used, most, of in zip(
             spent, (token.calls, token.tokens), ("calls of the model", "tokens"), strict=True
@@ -187,24 +179,16 @@ class TokenStore:
 
     def spend(self, token: Token, calls: int, tokens: int) -> None:
         """Count what a request took."""
-        self._do(
-            "INSERT INTO spent VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-            "calls = calls + excluded.calls, tokens = tokens + excluded.tokens",
+        self._database.write(
+            "INSERT INTO spent (name, day, calls, tokens) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (name, day) DO UPDATE SET "
+            "calls = spent.calls + excluded.calls, tokens = spent.tokens + excluded.tokens",
             (token.name, _today(), calls, tokens),
         )
 
-    def _do(self, statement: str, row: tuple[Any, ...] = ()) -> list[Any]:
-        try:
-            connection = open_sqlite(
-                self.path, 1, _TABLES, timeout=_LOCK_SECONDS, synchronous="NORMAL"
-            )
-            with closing(connection):
-                return connection.execute(statement, row).fetchall()
-        except sqlite3.IntegrityError:
-            raise
-        except (OSError, sqlite3.Error) as error:
-            remedy = "delete it and make new tokens"
-            raise AccessError(sqlite_problem(self.path, "used", error, remedy)) from error
+    def close(self) -> None:
+        """Close the connection; later use opens another one."""
+        self._database.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +204,7 @@ class DayAllowance:
         self.store.spend(self.token, 1, tokens)
 
     def settle(self, calls: int, tokens: int) -> None:
-        """Replace what was reserved; a failure of the file fails no request."""
+        """Replace what was reserved; a failure of the database fails no request."""
         with suppress(AccessError):
             self.store.spend(self.token, calls, tokens)
 

@@ -61,15 +61,17 @@ def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
     It is to run in GraphReader's own event loop (`sync`).
     """
     settings = reader.context.resources.settings
-    tokens = TokenStore.of(settings.home) if options.tokens else None
+    tokens = TokenStore(settings.database("tokens")) if options.tokens else None
     metrics, mcp = Metrics(), McpServers(options.corpus)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(reader.aclose)
+            if tokens:
+                stack.callback(tokens.close)
             runs = LiveRuns(reader.context.resources, tokens)
-            jobs = Jobs(reader, settings.home, tokens)
+            jobs = Jobs(reader, tokens)
             jobs.start()
             app.state.sizes = {}
             app.state.services = Services(reader, tokens, runs, jobs)

@@ -106,7 +106,7 @@ async def upload(request: Request, corpus: Writable, server: Server, visitor: Vi
     """
     check_corpus_name(corpus)
     if server.tokens:
-        server.tokens.check_day(visitor)
+        await asyncio.to_thread(server.tokens.check_day, visitor)
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     job = server.jobs.new_id()
     folder = server.jobs.folder_of(job)
@@ -120,7 +120,7 @@ async def upload(request: Request, corpus: Writable, server: Server, visitor: Vi
                 "Send files as multipart/form-data, or texts as application/json: "
                 '{"documents": [{"id": "notes", "text": "..."}]}.'
             )
-        queued = server.jobs.submit(job, corpus, visitor.name, names)
+        queued = await server.jobs.submit(job, corpus, visitor.name, names)
     except BaseException:
         await asyncio.to_thread(shutil.rmtree, folder, True)
         raise
@@ -131,7 +131,7 @@ async def upload(request: Request, corpus: Writable, server: Server, visitor: Vi
 @router.post("/api/corpora/{corpus}/retry", status_code=HTTPStatus.ACCEPTED)
 async def retry(corpus: Writable, server: Server, visitor: Visitor) -> Response:
     """Extract the facts of the chunks that have none, and of no others; the reply is the job."""
-    queued = server.jobs.submit(server.jobs.new_id(), corpus, visitor.name, ())
+    queued = await server.jobs.submit(server.jobs.new_id(), corpus, visitor.name, ())
     headers = {"Location": f"/api/jobs/{queued.job}"}
     return JSONResponse(asdict(queued), HTTPStatus.ACCEPTED, headers)
 
@@ -278,12 +278,12 @@ def open_numbered(folder: Path, number: int, name: str) -> Any:
 @router.get("/api/jobs")
 async def jobs(server: Server, visitor: Visitor, page: Paged) -> dict[str, Any]:
     """List the jobs of reading in, newest first."""
-    found = [one for one in server.jobs.store.all() if visitor.sees(one.corpus)]
+    found = [one for one in await server.jobs.store.all() if visitor.sees(one.corpus)]
     return page.of("jobs", [asdict(one) for one in found])
 
 
-def _job(job: str, server: Server, visitor: Visitor) -> Job:
-    found = server.jobs.store.find(job)
+async def _job(job: str, server: Server, visitor: Visitor) -> Job:
+    found = await server.jobs.store.find(job)
     if found is None or not visitor.sees(found.corpus):
         raise UnknownDocumentError("There is no such job, or this token does not open it.")
     return found
@@ -292,14 +292,14 @@ def _job(job: str, server: Server, visitor: Visitor) -> Job:
 @router.get("/api/jobs/{job}")
 async def show_job(job: str, server: Server, visitor: Visitor) -> dict[str, Any]:
     """Show a job and how far it is."""
-    found = _job(job, server, visitor)
+    found = await _job(job, server, visitor)
     return {**asdict(found), "progress": dict(server.jobs.progress_of(job))}
 
 
 @router.get("/api/jobs/{job}/events")
 async def watch_job(job: str, server: Server, visitor: Visitor) -> Response:
     """Watch a job: itself and its progress, whenever they change."""
-    _job(job, server, visitor)
+    await _job(job, server, visitor)
 
     async def events() -> AsyncIterator[ServerSentEvent]:
         async for state in server.jobs.watch(job):
@@ -311,7 +311,7 @@ async def watch_job(job: str, server: Server, visitor: Visitor) -> Response:
 @router.post("/api/jobs/{job}/cancel", status_code=HTTPStatus.NO_CONTENT)
 async def cancel_job(job: str, server: Server, visitor: Visitor) -> None:
     """Cancel a job; what it has read stays."""
-    found = _job(job, server, visitor)
+    found = await _job(job, server, visitor)
     must_write(visitor)
     await server.jobs.cancel(found)
 

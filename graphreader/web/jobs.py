@@ -1,20 +1,21 @@
-"""Jobs of reading texts in: a queue in a file of the home folder, so that a restart goes on."""
+"""Jobs of reading texts in: a queue in a database, so that a restart or another server goes on."""
 
 import asyncio
+import hashlib
 import json
 import logging
 import shutil
-import sqlite3
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
+from graphreader.database import Row, database_at
 from graphreader.errors import GraphReaderError, Neo4jUnavailableError, RunsError
-from graphreader.files import open_sqlite, sqlite_problem
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.loading.sources import uploaded
 from graphreader.ingestion.report import (
@@ -29,12 +30,13 @@ from graphreader.ingestion.report import (
 )
 from graphreader.llm.protocols import allowance
 from graphreader.waiting import Waiting
-from graphreader.web.access import TokenStore
+from graphreader.web.access import AccessError, TokenStore
 from graphreader.web.problems import detail_of
 
 State = Literal["queued", "running", "finished", "failed", "cancelled"]
+_OPEN = ("queued", "running")
 KEPT = 200  # jobs that are over
-_LOCK_SECONDS = 5.0
+_POLL_SECONDS = 2.0  # between looks at what other servers have done
 _OUTAGE_SECONDS = 5.0  # after which a job goes on that has lost Neo4j
 _TABLES = """
 CREATE TABLE IF NOT EXISTS jobs (
@@ -47,6 +49,15 @@ CREATE TABLE IF NOT EXISTS jobs (
     updated REAL NOT NULL,
     report TEXT,
     error TEXT
+)
+"""
+_SHARED_TABLES = """;
+CREATE TABLE IF NOT EXISTS job_files (
+    job TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    content BLOB NOT NULL,
+    PRIMARY KEY (job, number)
 )
 """
 _COLUMNS = "id, corpus, holder, files, state, created, updated, report, error"
@@ -114,81 +125,119 @@ class JobProgress:
 
 
 class JobStore:
-    """The jobs in one SQLite file. Methods raise RunsError."""
+    """The jobs at a place, and where servers share it, their files. Methods raise RunsError.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    The server that works on a job holds its lock, which ends with the server.
+    """
 
-    def add(self, job: Job) -> None:
-        """Enter a new job."""
-        row = (*(job.job, job.corpus, job.holder, json.dumps(job.files), job.state),)
-        self._do(
-            "INSERT INTO jobs (id, corpus, holder, files, state, created, updated) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (*row, job.created, job.updated),
-        )
+    def __init__(self, place: Path | str) -> None:
+        tables = _TABLES if isinstance(place, Path) else _TABLES + _SHARED_TABLES
+        self._database = database_at(place, tables, RunsError, "delete it")
+        self.is_shared = self._database.is_shared
 
-    def change(
+    async def add(self, job: Job, folder: Path) -> None:
+        """Enter a new job, with the files in its folder where other servers may do it."""
+        names = [_file_in(folder, number) for number in range(len(job.files) * self.is_shared)]
+
+        def write(connection: Any) -> None:
+            execute = self._database.execute
+            with self._database.transaction(connection):
+                for number, file in enumerate(names):
+                    row = (job.job, number, file.name, file.read_bytes())
+                    execute(connection, "INSERT INTO job_files VALUES (?, ?, ?, ?)", row)
+                execute(
+                    connection,
+                    "INSERT INTO jobs (id, corpus, holder, files, state, created, updated) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        *(job.job, job.corpus, job.holder, json.dumps(job.files), job.state),
+                        *(job.created, job.updated),
+                    ),
+                )
+
+        await self._database.arun(lambda: self._database.do("written", write))
+
+    async def fetch_files(self, job: Job, folder: Path) -> None:
+        """Write the files of a job, which another server may have received, into a folder."""
+        query = "SELECT name, content FROM job_files WHERE job = ? AND number = ?"
+        for number in range(len(job.files) * self.is_shared):
+            for name, content in await self._database.aread(query, job.job, number):
+                place = folder / str(number)
+                place.mkdir(parents=True, exist_ok=True, mode=0o700)
+                await asyncio.to_thread((place / name).write_bytes, content)
+
+    async def change(
         self,
         job: str,
         state: State,
         report: Mapping[str, Any] | None = None,
         error: str | None = None,
     ) -> None:
-        """Record another state of a job."""
+        """Record another state of a job; one that was cancelled stays so."""
         text = json.dumps(report, ensure_ascii=False) if report else None
-        self._do(
-            "UPDATE jobs SET state = ?, updated = ?, report = ?, error = ? WHERE id = ?",
+        await self._database.awrite(
+            "UPDATE jobs SET state = ?, updated = ?, report = ?, error = ? "
+            "WHERE id = ? AND state <> 'cancelled'",
             (state, time.time(), text, error, job),
         )
+        if self.is_shared and state not in _OPEN:
+            await self._database.awrite("DELETE FROM job_files WHERE job = ?", (job,))
 
-    def find(self, job: str) -> Job | None:
+    async def find(self, job: str) -> Job | None:
         """The job of that id."""
-        rows = self._do(f"SELECT {_COLUMNS} FROM jobs WHERE id = ?", (job,))
-        return _job(rows[0]) if rows else None
+        found = await self._jobs("WHERE id = ?", job)
+        return found[0] if found else None
 
-    def all(self) -> list[Job]:
+    async def all(self) -> list[Job]:
         """All jobs, newest first."""
-        rows = self._do(f"SELECT {_COLUMNS} FROM jobs ORDER BY created DESC, id")
-        return [_job(row) for row in rows]
+        return await self._jobs("ORDER BY created DESC, id")
 
-    def latest(self, corpus: str, most: int) -> list[Job]:
+    async def latest(self, corpus: str, most: int) -> list[Job]:
         """The latest jobs of a corpus, newest first."""
-        rows = self._do(
-            f"SELECT {_COLUMNS} FROM jobs WHERE corpus = ? ORDER BY created DESC, id LIMIT ?",
-            (corpus, most),
-        )
-        return [_job(row) for row in rows]
+        return await self._jobs("WHERE corpus = ? ORDER BY created DESC, id LIMIT ?", corpus, most)
 
-    def next(self) -> Job | None:
-        """The oldest job that is to be done."""
-        rows = self._do(
-            f"SELECT {_COLUMNS} FROM jobs WHERE state IN ('queued', 'running') "
-            "ORDER BY created, id LIMIT 1"
-        )
-        return _job(rows[0]) if rows else None
+    async def claim(self) -> Job | None:
+        """The oldest job that is to be done and that no other server works on, with its lock."""
+        for job in await self._jobs("WHERE state IN ('queued', 'running') ORDER BY created, id"):
+            lock = _lock_of(job.job)
+            if await self._database.arun(partial(self._database.try_lock, lock)):
+                now = await self.find(job.job)
+                if now and now.state in _OPEN:
+                    return now
+                await self.release(job)
+        return None
 
-    def forget_old(self) -> None:
+    async def release(self, job: Job) -> None:
+        """Give the lock of a job back."""
+        await self._database.arun(lambda: self._database.unlock(_lock_of(job.job)))
+
+    async def forget_old(self) -> None:
         """Delete all but the newest jobs that are over."""
-        self._do(
-            "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs "
-            "WHERE state NOT IN ('queued', 'running') ORDER BY updated DESC LIMIT -1 OFFSET ?)",
+        await self._database.awrite(
+            "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE state NOT IN "
+            "('queued', 'running') ORDER BY updated DESC LIMIT 1000000 OFFSET ?)",
             (KEPT,),
         )
 
-    def _do(self, statement: str, row: Sequence[Any] = ()) -> list[Any]:
-        try:
-            connection = open_sqlite(
-                self.path, 1, _TABLES, timeout=_LOCK_SECONDS, synchronous="NORMAL"
-            )
-            with closing(connection):
-                return connection.execute(statement, row).fetchall()
-        except (OSError, sqlite3.Error) as error:
-            message = sqlite_problem(self.path, "used", error, "delete it")
-            raise RunsError(message) from error
+    async def aclose(self) -> None:
+        """Close the connection, which gives the locks back."""
+        await self._database.arun(self._database.close)
+
+    async def _jobs(self, clause: str, *values: Any) -> list[Job]:
+        rows = await self._database.aread(f"SELECT {_COLUMNS} FROM jobs {clause}", *values)
+        return [_job(row) for row in rows]
 
 
-def _job(row: Any) -> Job:
+def _file_in(folder: Path, number: int) -> Path:
+    """The file of that number in the folder of a job."""
+    return next(folder.joinpath(str(number)).iterdir())
+
+
+def _lock_of(job: str) -> int:
+    return int(hashlib.sha256(f"job {job}".encode()).hexdigest()[:15], 16)
+
+
+def _job(row: Row) -> Job:
     id, corpus, holder, files, state, created, updated, report, error = row
     known = json.loads(report) if report else None
     names = tuple(json.loads(files))
@@ -198,10 +247,11 @@ def _job(row: Any) -> Job:
 class Jobs:
     """Does one job after the other; those that wait or were interrupted go on after a restart."""
 
-    def __init__(self, reader: GraphReader, home: Path, tokens: TokenStore | None) -> None:
-        self.store = JobStore(home / "jobs.sqlite")
+    def __init__(self, reader: GraphReader, tokens: TokenStore | None) -> None:
+        settings = reader.context.resources.settings
+        self.store = JobStore(settings.database("jobs"))
         self._tokens = tokens
-        self._folder = home / "uploads"
+        self._folder = settings.home / "uploads"
         self._reader = reader
         self._wake = asyncio.Event()
         self._worker: asyncio.Task[None] | None = None
@@ -221,6 +271,7 @@ class Jobs:
         if self._worker:
             self._worker.cancel()
             await asyncio.gather(self._worker, return_exceptions=True)
+        await self.store.aclose()
 
     def folder_of(self, job: str) -> Path:
         """The folder for the files of a job, one folder a file, by their numbers."""
@@ -230,61 +281,87 @@ class Jobs:
         """The id of a new job, whose files can be put into its folder."""
         return uuid4().hex[:12]
 
-    def submit(self, job: str, corpus: str, holder: str, names: Sequence[str]) -> Job:
+    async def submit(self, job: str, corpus: str, holder: str, names: Sequence[str]) -> Job:
         """Queue a job, of which the files are in its folder."""
         now = time.time()
         new = Job(job, corpus, holder, tuple(names), "queued", now, now)
-        self.store.add(new)
+        await self.store.add(new, self.folder_of(job))
+        if self.store.is_shared:
+            await self._delete_files(new)
         self._wake.set()
         return new
 
     def progress_of(self, job: str) -> Mapping[str, Any]:
-        """How far a job under way is: each document, vectors, merging, what it waits for."""
+        """How far a job under way here is: each document, vectors, merging, what it waits for."""
         return progress.as_dict() if (progress := self._progress.get(job)) else {}
 
     async def cancel(self, job: Job) -> None:
         """Cancel a job; what was read stays."""
-        if self._current and self._current[0] == job.job:
-            self.store.change(job.job, "cancelled")
-            self._current[1].cancel()
-            await asyncio.gather(self._current[1], return_exceptions=True)
-        elif job.state == "queued":
-            self.store.change(job.job, "cancelled")
-            await asyncio.to_thread(shutil.rmtree, self.folder_of(job.job), True)
+        if job.state in _OPEN:
+            await self.store.change(job.job, "cancelled")
+            if self._current and self._current[0] == job.job:
+                self._current[1].cancel()
+                await asyncio.gather(self._current[1], return_exceptions=True)
+            await self._delete_files(job)
         self._notify()
 
     async def watch(self, job: str) -> AsyncIterator[Mapping[str, Any]]:
         """Yield the job with its progress whenever it changes, until it is over."""
-        while found := self.store.find(job):
+        latest: Mapping[str, Any] = {}
+        while found := await self.store.find(job):
             changed = self._changed
-            yield {**asdict(found), "progress": dict(self.progress_of(job))}
-            if found.state not in ("queued", "running") or self._is_closed:
+            state = {**asdict(found), "progress": dict(self.progress_of(job))}
+            if state != latest:
+                yield (latest := state)
+            if found.state not in _OPEN or self._is_closed:
                 return
-            await changed.wait()
+            await self._wait_for(changed)
 
     async def _work(self) -> None:
         while True:
             self._wake.clear()
             try:
-                job = self.store.next()
-            except RunsError as error:
-                logger.warning("%s", error)
-                await asyncio.sleep(_LOCK_SECONDS)
+                job = await self.store.claim()
+            except RunsError:  # which the log has
+                await asyncio.sleep(_OUTAGE_SECONDS)
                 continue
             if job is None:
-                await self._wake.wait()
+                await self._wait_for(self._wake)
                 continue
             task = asyncio.create_task(self._read(job))
             self._current = job.job, task
             try:
-                await asyncio.wait([task])
+                while not (await asyncio.wait([task], timeout=_POLL_SECONDS))[0]:
+                    if await self._is_cancelled(job):
+                        task.cancel()
+                        await asyncio.gather(task, return_exceptions=True)
+                        await self._delete_files(job)
             finally:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
                 self._current = None
+                self._progress.pop(job.job, None)
+                await self.store.release(job)
+
+    async def _wait_for(self, event: asyncio.Event) -> None:
+        """Wait for an event of this server, or a moment where other servers work as well."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_POLL_SECONDS if self.store.is_shared else None):
+                await event.wait()
+
+    async def _is_cancelled(self, job: Job) -> bool:
+        """Whether another server has cancelled the job."""
+        with suppress(RunsError):
+            now = await self.store.find(job.job)
+            return now is None or now.state == "cancelled"
+        return False
+
+    async def _delete_files(self, job: Job) -> None:
+        await asyncio.to_thread(shutil.rmtree, self.folder_of(job.job), True)
 
     async def _read(self, job: Job) -> None:
-        self.store.change(job.job, "running")
+        with suppress(RunsError):
+            await self.store.change(job.job, "running")
         progress = self._progress[job.job] = JobProgress()
         self._notify()
 
@@ -297,11 +374,11 @@ class Jobs:
         error: str | None = None
         try:
             if self._tokens:
-                allowance.set(self._tokens.allowance(self._tokens.named(job.holder)))
-            sources = [
-                uploaded(next(self.folder_of(job.job).joinpath(str(number)).iterdir()), name)
-                for number, name in enumerate(job.files)
-            ]
+                token = await asyncio.to_thread(self._tokens.named, job.holder)
+                allowance.set(self._tokens.allowance(token))
+            folder = self.folder_of(job.job)
+            await self.store.fetch_files(job, folder)
+            sources = [uploaded(_file_in(folder, n), name) for n, name in enumerate(job.files)]
             reader = self._reader.at(job.corpus)
             if sources:
                 found = await reader.aingest(*sources, progress=follow)
@@ -315,6 +392,9 @@ class Jobs:
             self._notify()
             await asyncio.sleep(_OUTAGE_SECONDS)
             return  # it is still the next job
+        except (RunsError, AccessError):  # for longer than they are waited for
+            await asyncio.sleep(_OUTAGE_SECONDS)
+            return
         except GraphReaderError as failure:
             state, error = "failed", detail_of(failure)
         except asyncio.CancelledError:
@@ -323,10 +403,9 @@ class Jobs:
             logger.error("The job %s failed", job.job, exc_info=failure)
             state, error = "failed", f"An unexpected error occurred ({type(failure).__name__})."
         with suppress(RunsError):
-            self.store.change(job.job, state, report, error)
-            self.store.forget_old()
-        self._progress.pop(job.job, None)
-        await asyncio.to_thread(shutil.rmtree, self.folder_of(job.job), True)
+            await self.store.change(job.job, state, report, error)
+            await self.store.forget_old()
+        await self._delete_files(job)
         self._notify()
 
     def _notify(self) -> None:

@@ -148,7 +148,9 @@ async def login_page(request: Request) -> Response:
 @router.post("/login")
 async def login(request: Request, server: Server, token: Annotated[str, Form()] = "") -> Response:
     """Keep a token in a cookie that no script and no other site can use."""
-    found = server.tokens.find(token.strip()) if server.tokens else None
+    found = None
+    if server.tokens:
+        found = await asyncio.to_thread(server.tokens.find, token.strip())
     if found is None:
         await asyncio.sleep(_WRONG_SECONDS)
         return page(request, "login.html", HTTPStatus.UNAUTHORIZED, wrong=True)
@@ -264,7 +266,7 @@ async def documents_page(
         all=len(found),
         incomplete=sum(one.status == "incomplete" for one in found),
         suffixes=SUFFIXES,
-        jobs=_jobs(server, corpus),
+        jobs=await _jobs(server, corpus),
         **_part(part, titled(found, title), "documents"),
     )
 
@@ -282,8 +284,9 @@ class _ShownJob:
         return self.job.state not in ("queued", "running")
 
 
-def _jobs(server: Services, corpus: str) -> list[_ShownJob]:
-    return [_shown(server, one) for one in server.jobs.store.latest(corpus, _SHOWN_JOBS)]
+async def _jobs(server: Services, corpus: str) -> list[_ShownJob]:
+    latest = await server.jobs.store.latest(corpus, _SHOWN_JOBS)
+    return [_shown(server, one) for one in latest]
 
 
 def _shown(server: Services, job: Job) -> _ShownJob:
@@ -301,7 +304,7 @@ async def live_jobs(
     async def events() -> AsyncIterator[ServerSentEvent]:
         latest = ""
         while True:
-            shown = _jobs(server, corpus)
+            shown = await _jobs(server, corpus)
             part = render(request, "jobs.html", corpus=corpus, jobs=shown)
             if part != latest:
                 latest = part

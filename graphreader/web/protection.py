@@ -93,31 +93,31 @@ class Protection:
     ) -> None:
         """Pass a request on if its token is known, as long as it is."""
         secret = secret_of(headers)
-        token = tokens.find(secret) if secret else None
+        token = await asyncio.to_thread(tokens.find, secret) if secret else None
         if token is None:
             refusal = self._refused(secret, (scope.get("client") or ("",))[0])
             if headers.get("sec-fetch-mode") == "navigate":
                 refusal = RedirectResponse(f"{scope.get('root_path', '')}/login", 303)
             return await refusal(scope, receive, send)
         _set_token(scope, token)
-        loop, sent = asyncio.get_running_loop(), [False]
-        timer: asyncio.TimerHandle | None = None
+        sent = [False]
 
         async def sending(message: Message) -> None:
             sent[0] = True
             await send(message)
 
-        def check() -> None:
-            nonlocal timer
+        async def check() -> None:
+            known: Token | None = token
             with suppress(GraphReaderError):
-                if timer is None or tokens.find(secret):
-                    timer = loop.call_later(CHECK_SECONDS, check)
-                    return
-            limit.reschedule(loop.time())
+                while known:
+                    await asyncio.sleep(CHECK_SECONDS)
+                    known = await asyncio.to_thread(tokens.find, secret)
+            limit.reschedule(asyncio.get_running_loop().time())
 
-        check()
+        checking: asyncio.Task[None] | None = None
         try:
             async with asyncio.timeout(None) as limit:
+                checking = asyncio.create_task(check())
                 await self._app(scope, receive, sending)
         except TimeoutError:
             if not limit.expired():
@@ -127,8 +127,8 @@ class Protection:
             else:
                 await _unauthorized()(scope, receive, send)
         finally:
-            if timer:
-                timer.cancel()
+            if checking:
+                checking.cancel()
 
     def _foreign(self, headers: Headers) -> str | None:
         """Why a request is refused that comes from another site, None if it does not."""

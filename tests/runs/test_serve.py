@@ -82,7 +82,7 @@ def token(home: Path) -> Callable[..., str]:
 
     def make(role: Any = "reader", *corpora: str, **limits: Any) -> str:
         chosen = () if role == "admin" else corpora or (OWN,)
-        return TokenStore.of(home).create(uuid4().hex, role, chosen, **limits)
+        return TokenStore(home / "tokens.sqlite").create(uuid4().hex, role, chosen, **limits)
 
     return make
 
@@ -277,7 +277,7 @@ def test_foreign_pages(local: str, headers: dict[str, str]) -> None:
 # Without a token, and with one that is wrong, revoked or expired, nothing is told; many wrong ones
 # make an address wait.
 def test_tokens(guarded: str, home: Path, token: Callable[..., str]) -> None:
-    store, good = TokenStore.of(home), token()
+    store, good = TokenStore(home / "tokens.sqlite"), token()
     expired = token("reader", days=1e-9)
     with client(guarded) as web:
         web.cookies.set("graphreader_token", good)

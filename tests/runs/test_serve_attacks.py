@@ -71,7 +71,9 @@ def token(home: Path) -> Callable[..., str]:
 
     def make(role: Any = "reader", name: str = "", **limits: Any) -> str:
         corpora = () if role == "admin" else (OWN,)
-        return TokenStore.of(home).create(name or uuid4().hex, role, corpora, **limits)
+        return TokenStore(home / "tokens.sqlite").create(
+            name or uuid4().hex, role, corpora, **limits
+        )
 
     return make
 
@@ -341,7 +343,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 # Wrong tokens make an address wait, without locking out who has a right one there, and without
 # a table that grows with each address.
 async def test_many_guesses(tmp_path: Path) -> None:
-    store = TokenStore.of(tmp_path)
+    store = TokenStore(tmp_path / "tokens.sqlite")
     good = {"authorization": f"Bearer {store.create('anna', 'admin')}"}
     guarded = Protection(application, store, None)
 
@@ -359,8 +361,8 @@ async def test_many_guesses(tmp_path: Path) -> None:
 
 # A file of tokens that cannot be read lets nobody in, and says so.
 async def test_broken_tokens(tmp_path: Path) -> None:
-    TokenStore.of(tmp_path).path.write_bytes(b"no database" * 1_000)
-    guarded = Protection(application, TokenStore.of(tmp_path), None)
+    (tmp_path / "tokens.sqlite").write_bytes(b"no database" * 1_000)
+    guarded = Protection(application, TokenStore(tmp_path / "tokens.sqlite"), None)
 
     assert await asked_of(guarded, authorization="Bearer x") == 503
 
@@ -371,7 +373,7 @@ async def test_open_paths(tmp_path: Path, path: str) -> None:
     async def under_path(scope: Scope, receive: Receive, send: Send) -> None:
         await guarded({**scope, "root_path": "/static"}, receive, send)
 
-    guarded = Protection(application, TokenStore.of(tmp_path), None, ("/static/",))
+    guarded = Protection(application, TokenStore(tmp_path / "tokens.sqlite"), None, ("/static/",))
     transport = httpx.ASGITransport(under_path)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as web:
         answer = await web.get(path)

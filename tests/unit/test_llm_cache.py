@@ -26,7 +26,7 @@ from pathlib import Path
 from graphreader.llm.cache import ReplyCache
 
 async def write(path):
-    cache = ReplyCache(Path(path))
+    cache = ReplyCache(path if "://" in path else Path(path))
     for number in range(100_000):
         await cache.put(f"one {number}", f"reply {number}", model="m")
         print(number, flush=True)
@@ -46,7 +46,9 @@ class Slow(Asking):
         sys.stdin.readline()
         return await super().__call__()
 
-decisions = DecisionCache(ReplyCache(Path(sys.argv[1])), "fake:model", 0.2)
+place = sys.argv[1]
+cache = ReplyCache(place if "://" in place else Path(place))
+decisions = DecisionCache(cache, "fake:model", 0.2)
 asyncio.run(decisions.get_or_ask(PLAN, ["the prompt"], Slow()))
 """
 
@@ -56,19 +58,22 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "home" / "replies.sqlite"
 
 
+IN_A_FILE = pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+
+
 @pytest.fixture
-async def cache(path: Path) -> AsyncIterator[ReplyCache]:
-    cache = ReplyCache(path)
+async def cache(place: Path | str) -> AsyncIterator[ReplyCache]:
+    cache = ReplyCache(place)
     yield cache
     await cache.aclose()
 
 
 # What was kept is found under its key, by others too, and the last reply counts; any text will do.
-async def test_kept(cache: ReplyCache, path: Path) -> None:
+async def test_kept(cache: ReplyCache, place: Path | str) -> None:
     await cache.put("a", "first", model="m")
     await cache.put("a", "second", model="m")
     await cache.put("b", "other", model="m")
-    other = ReplyCache(path)
+    other = ReplyCache(place)
 
     await cache.put("key", "贞德\0😀\r\n", model="m")
     assert await other.get("key") == "贞德\0😀\r\n"
@@ -79,6 +84,7 @@ async def test_kept(cache: ReplyCache, path: Path) -> None:
 
 
 # Looking for a reply makes neither file nor folder, nor does counting or clearing.
+@IN_A_FILE
 async def test_nothing_made(cache: ReplyCache, path: Path) -> None:
     assert await cache.get("a") is None
     assert cache.stats().replies == 0
@@ -90,8 +96,8 @@ async def test_nothing_made(cache: ReplyCache, path: Path) -> None:
 
 
 # What was said to be kept is there after the writer was killed in the middle of writing.
-async def test_a_killed_writer(cache: ReplyCache, path: Path) -> None:
-    command = [sys.executable, "-c", WRITER, str(path)]
+async def test_a_killed_writer(cache: ReplyCache, place: Path | str) -> None:
+    command = [sys.executable, "-c", WRITER, str(place)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as process:
         assert process.stdout
         for _ in range(50):
@@ -107,6 +113,7 @@ async def test_a_killed_writer(cache: ReplyCache, path: Path) -> None:
 
 # A damaged file is left as it is until it is cleared: no reply is read or kept, and a sentence says
 # what to do.
+@IN_A_FILE
 async def test_damage(cache: ReplyCache, path: Path) -> None:
     for number in range(50):
         await cache.put(f"key {number}", "reply" * 200, model="m")
@@ -143,8 +150,9 @@ async def test_no_place(tmp_path: Path) -> None:
 
 
 # A program that holds the file for long delays a run once, not with every reply.
+@IN_A_FILE
 async def test_locked(cache: ReplyCache, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_module, "_LOCK_SECONDS", 0.2)
+    monkeypatch.setattr("graphreader.database.LOCK_SECONDS", 0.2)
     await cache.put("a", "reply", model="m")
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
@@ -161,6 +169,7 @@ async def test_locked(cache: ReplyCache, path: Path, monkeypatch: pytest.MonkeyP
 
 # A reply that was paid for is kept, even where the one who waits for that is cancelled; closing
 # writes it, and leaves one file without a journal; later use opens it again.
+@IN_A_FILE
 async def test_cancelled_and_closed(cache: ReplyCache, path: Path) -> None:
     tasks = [asyncio.create_task(cache.put(str(n), "reply", model="m")) for n in range(20)]
     await asyncio.sleep(0)
@@ -220,11 +229,11 @@ async def test_asked_once(decisions: DecisionCache) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="needs locks that end with their process")
 @pytest.mark.parametrize("fate", ["replies", "is killed", "is suspended"])
 async def test_another_process_asks(
-    decisions: DecisionCache, path: Path, fate: str, monkeypatch: pytest.MonkeyPatch
+    decisions: DecisionCache, place: Path | str, fate: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache_module, "_CLAIM_SECONDS", 2.0 if "suspended" in fate else 300.0)
     asking = Asking()
-    command = [sys.executable, "-c", ASKER, str(path)]
+    command = [sys.executable, "-c", ASKER, str(place)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout
         assert other.stdout.readline() == b"asked\n"
