@@ -90,7 +90,7 @@ lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 		pyproject.toml --extra studio -c requirements/test.lock -o requirements/studio.lock --quiet
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-		pyproject.toml --extra serve --extra documents -c requirements/test.lock \
+		pyproject.toml --extra serve --extra documents --extra postgres -c requirements/test.lock \
 		-o requirements/serve.lock --quiet
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 		--group release -c requirements/test.lock -o requirements/release.lock --quiet

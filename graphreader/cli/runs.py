@@ -34,6 +34,7 @@ from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
     from graphreader.agent.run_store import RunSummary, Status
+    from graphreader.settings import Settings
 
 LIST_EXAMPLES = (
     "graphreader runs list --corpus library",
@@ -63,7 +64,7 @@ def list_runs(corpus: OnlyCorpus = None, json: JsonFlag = False) -> None:
     """List the kept runs, newest first."""
     import asyncio
 
-    runs = asyncio.run(_read_runs(corpus))
+    runs = asyncio.run(read_runs(read_settings(), corpus))
     if json:
         print_json({"runs": [asdict(run) for run in runs]})
     elif runs:
@@ -75,11 +76,11 @@ def list_runs(corpus: OnlyCorpus = None, json: JsonFlag = False) -> None:
         )
 
 
-async def _read_runs(corpus: str | None) -> "list[RunSummary]":
+async def read_runs(settings: "Settings", corpus: str | None = None) -> "list[RunSummary]":
     """The kept runs, without the imports of a GraphReader, which are slow."""
     from graphreader.agent.run_store import RunStore
 
-    store = RunStore(read_settings().database("runs"))
+    store = RunStore(settings.database("runs"))
     try:
         return await store.summaries(corpus)
     finally:

@@ -70,6 +70,8 @@ def doctor(json: JsonFlag = False) -> None:
         ]
         if checks[1]["ok"]:
             checks.append(_check("corpora", _check_corpora, settings))
+        if settings.runs:
+            checks.append(_check("runs", _check_runs, settings))
         folders = {"home": str(settings.home), "cache": str(settings.cache)}
     ok = all(check["ok"] for check in checks)
     if json:
@@ -131,6 +133,12 @@ async def _check_corpora(settings: "Settings") -> str:
         finally:
             await resources.aclose()
         return " ".join(refused) or "the embeddings of all can be opened"
+
+
+async def _check_runs(settings: "Settings") -> str:
+    from graphreader.cli.runs import read_runs
+
+    return f"{plural(len(await read_runs(settings)), 'run')} in PostgreSQL"
 
 
 async def _check_model(settings: "Settings") -> str:

@@ -127,7 +127,7 @@ class JobProgress:
 class JobStore:
     """The jobs at a place, and where servers share it, their files. Methods raise RunsError.
 
-    The server that works on a job holds its lock, which ends with the server.
+    The server that works on a job holds the lock of its corpus, which ends with the server.
     """
 
     def __init__(self, place: Path | str) -> None:
@@ -197,9 +197,9 @@ class JobStore:
         return await self._jobs("WHERE corpus = ? ORDER BY created DESC, id LIMIT ?", corpus, most)
 
     async def claim(self) -> Job | None:
-        """The oldest job that is to be done and that no other server works on, with its lock."""
+        """The oldest job that is to be done in a corpus where no other server works; locks that."""
         for job in await self._jobs("WHERE state IN ('queued', 'running') ORDER BY created, id"):
-            lock = _lock_of(job.job)
+            lock = _lock_of(job.corpus)
             if await self._database.arun(partial(self._database.try_lock, lock)):
                 now = await self.find(job.job)
                 if now and now.state in _OPEN:
@@ -208,8 +208,8 @@ class JobStore:
         return None
 
     async def release(self, job: Job) -> None:
-        """Give the lock of a job back."""
-        await self._database.arun(lambda: self._database.unlock(_lock_of(job.job)))
+        """Give the lock back, after a job."""
+        await self._database.arun(lambda: self._database.unlock(_lock_of(job.corpus)))
 
     async def forget_old(self) -> None:
         """Delete all but the newest jobs that are over."""
@@ -233,8 +233,8 @@ def _file_in(folder: Path, number: int) -> Path:
     return next(folder.joinpath(str(number)).iterdir())
 
 
-def _lock_of(job: str) -> int:
-    return int(hashlib.sha256(f"job {job}".encode()).hexdigest()[:15], 16)
+def _lock_of(corpus: str) -> int:
+    return int(hashlib.sha256(f"jobs of {corpus}".encode()).hexdigest()[:15], 16)
 
 
 def _job(row: Row) -> Job:
@@ -245,7 +245,10 @@ def _job(row: Row) -> Job:
 
 
 class Jobs:
-    """Does one job after the other; those that wait or were interrupted go on after a restart."""
+    """Does one job after the other; those that wait or were interrupted go on after a restart.
+
+    Servers that share the jobs do those of one corpus in turn, those of several side by side.
+    """
 
     def __init__(self, reader: GraphReader, tokens: TokenStore | None) -> None:
         settings = reader.context.resources.settings

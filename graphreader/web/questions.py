@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from sse_starlette import ServerSentEvent
 
 from graphreader.agent.events import Event, QuestionAnswered
+from graphreader.errors import UsageError
 from graphreader.html_report.page import render, visited_part
 from graphreader.integrations.langgraph import ExecutionContext
 from graphreader.readers import aask, check_for_corpus
@@ -159,7 +160,12 @@ async def stop(run: str, server: Server, visitor: Visitor) -> None:
     await corpus_of_run(server, visitor, run)
     if (live := server.runs.find(run)) and live.holder != visitor.name:
         must_write(visitor)
-    await server.runs.stop(run)
+    if not await server.runs.stop(run) and not live:
+        kept = (await server.reader.arun(run)).summary
+        if kept.status == "running":
+            raise UsageError(
+                f"The run {run} is under way in another process ({kept.process}): stop it there."
+            )
 
 
 @router.post("/api/runs/{run}/resume", status_code=HTTPStatus.ACCEPTED)

@@ -20,6 +20,7 @@ from graphreader.web.run_progress import RunProgress
 from graphreader.web.services import EventStream, Server, Services, Visitor, corpus_of_run
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+_STORED_SECONDS = 3.0  # between looks at a run that another process works on
 _MOST_EARLIER = 20  # questions of a conversation that are shown above
 
 
@@ -139,8 +140,12 @@ async def live_run(run: str, request: Request, server: Server, visitor: Visitor)
             if live.progress.version == version and live.ended is None:
                 await changed.wait()
         with suppress(UnknownRunError):  # deleted meanwhile
-            view = await _view(server, visitor, run)
-            yield ServerSentEvent(await _run_part(request, server, view), event="part")
+            while True:
+                view = await _view(server, visitor, run)
+                yield ServerSentEvent(await _run_part(request, server, view), event="part")
+                if view.status != "running":
+                    break
+                await asyncio.sleep(_STORED_SECONDS)  # another process works on it
         yield ServerSentEvent("", event="over")
 
     return EventStream(events())

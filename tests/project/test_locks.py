@@ -30,7 +30,7 @@ REQUIREMENTS = {
     "run.lock": RUN,
     "test.lock": RUN + group("dev"),
     "studio.lock": RUN + EXTRAS["studio"],
-    "serve.lock": RUN + EXTRAS["serve"] + EXTRAS["documents"],
+    "serve.lock": RUN + EXTRAS["serve"] + EXTRAS["documents"] + EXTRAS["postgres"],
     "release.lock": group("release"),
     "install.lock": re.findall(r"(?m)^[^#\s].*", read("requirements/install.in")),
 }

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import SecretStr
 
 from graphreader.agent.decisions import FactsDecision
 from graphreader.agent.events import (
@@ -56,10 +57,19 @@ EXPLORING: dict[Any, Any] = {
 }
 
 
+IN_A_FILE = pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+
+
 @pytest.fixture
-def settings(neo4j: Settings, tmp_path: Path) -> Settings:
-    """Settings with a home of the test's own."""
-    return world.settings(neo4j, home=tmp_path / "home", initial_nodes=2)
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "home" / "runs.sqlite"
+
+
+@pytest.fixture
+def settings(neo4j: Settings, place: Path | str, path: Path) -> Settings:
+    """Settings with a home of the test's own, and the runs there or in PostgreSQL."""
+    runs = SecretStr(place) if isinstance(place, str) else None
+    return world.settings(neo4j, home=path.parent, initial_nodes=2, runs=runs)
 
 
 def asking(
@@ -162,6 +172,7 @@ def test_a_resumed_run_is_replayed(settings: Settings, ring: str) -> None:
 
 
 # A run that another version kept, whose limits have a field more, is resumed with the known ones.
+@IN_A_FILE
 def test_limits_of_another_version(settings: Settings, ring: str) -> None:
     reader, _ = asking(settings, ring)
     with reader:
@@ -320,6 +331,7 @@ def test_budget_of_a_fork(settings: Settings, ring: str) -> None:
 
 # With nothing to be kept there is no file, and nothing to resume. To keep a run changes nothing in
 # it, also where a decider is shown less than the first choices.
+@IN_A_FILE
 def test_kept_is_like_unkept(settings: Settings, corpus: str, cleaned: None) -> None:
     settings = settings.model_copy(update={"chunk_tokens": 120})
     unkept = settings.model_copy(update={"kept_runs": 0, "home": settings.home / "empty"})
@@ -339,6 +351,7 @@ def test_kept_is_like_unkept(settings: Settings, corpus: str, cleaned: None) -> 
 
 
 # Many questions are answered in their order, and one that fails ends no other.
+@IN_A_FILE
 def test_batch(settings: Settings, ring: str) -> None:
     reader, _ = asking(settings, ring)
     questions = ["Who met Alpha?", " ", "Who met Beta?"]
@@ -359,6 +372,7 @@ def test_batch(settings: Settings, ring: str) -> None:
 
 
 # No more questions are under way at once than requests may be.
+@IN_A_FILE
 async def test_batch_is_bounded(settings: Settings, ring: str) -> None:
     now, most = 0, 0
     two = asyncio.Barrier(2)
@@ -384,6 +398,7 @@ async def test_batch_is_bounded(settings: Settings, ring: str) -> None:
 
 # A saver of the user's own keeps the steps, plain types that LangGraph can read back; the run store
 # still lists the run.
+@IN_A_FILE
 def test_own_saver(settings: Settings, ring: str, whole: Whole) -> None:
     saver = InMemorySaver()
     reader, first = asking(settings, ring, checkpointer=saver)

@@ -37,15 +37,21 @@ def start(forks: Forks, neo4j: Settings, tmp_path: Path) -> Start:
         given = chronicle.settings(
             neo4j, model, tmp_path / "home", concurrency=AT_ONCE, timeout=60.0
         )
-        environment = {**environment_of(given), **chronicle.environment(given)}
-        environment["GRAPHREADER_INITIAL_NODES"] = "2"
-        out = tmp_path / "out.txt"
-        out.write_text("")
-        fork = forks.start(["serve", "--port", "0", *options], environment, tmp_path)
-        wait_for(lambda: "\n" in out.read_text("utf-8") or not fork.runs)
-        return fork, out.read_text("utf-8").split()[-1]
+        return started(forks, given, tmp_path, *options)
 
     return start
+
+
+def started(
+    forks: Forks, given: Settings, folder: Path, *options: str, **environment: str
+) -> tuple[Fork, str]:
+    """The command with these settings, its outputs in the folder; and its address."""
+    environment = {**environment_of(given), **chronicle.environment(given), **environment}
+    environment["GRAPHREADER_INITIAL_NODES"] = "2"
+    fork = forks.start(["serve", "--port", "0", *options], environment, folder)
+    out = folder / "out.txt"
+    wait_for(lambda: "\n" in out.read_text("utf-8") or not fork.runs)
+    return fork, out.read_text("utf-8").split()[-1]
 
 
 def upload(web: httpx.Client, corpus: str, first: int, chunks: int) -> str:

@@ -109,8 +109,8 @@ async def test_reading_is_kept(store: RunStore) -> None:
 
 
 # A failed run keeps its reading and its error until it is taken up; then nobody else can take it,
-# until it ends again.
-async def test_taken_once(store: RunStore) -> None:
+# until it ends again. Of two who take it at the same moment one does.
+async def test_taken_once(store: RunStore, place: Path | str) -> None:
     await begin(store, "r")
     await store.end("r", "failed", READING, "Nobody answers.")
     failed = await store.get("r")
@@ -121,11 +121,17 @@ async def test_taken_once(store: RunStore) -> None:
     with pytest.raises(UsageError, match=f"in process {os.getpid()}"):
         await store.take(taken)
     await store.end("r", "interrupted")
+    other = RunStore(place)
+    left = await other.get("r")
+    takes = (one.take(left) for one in (store, other))
+    race = await asyncio.gather(*takes, return_exceptions=True)
+    await other.aclose()
 
     assert (failed.summary.status, failed.summary.error) == ("failed", "Nobody answers.")
     assert failed.reading == READING
     assert (taken.summary.status, taken.summary.error, taken.reading) == ("running", None, None)
-    assert (await store.get("r")).summary.status == "interrupted"
+    assert left.summary.status == "interrupted"
+    assert {type(one) for one in race} == {type(None), UsageError}
 
 
 # A unique prefix of an id is enough, and a whole id counts before longer ones.
