@@ -333,7 +333,7 @@ class PostgresDatabase(Database):
     is_shared = True
 
     def __init__(self, url: str, tables: str, error: type[GraphReaderError], remedy: str) -> None:
-        super().__init__(f"{display_url(url)} (GRAPHREADER_RUNS)", tables, error, remedy)
+        super().__init__(display_url(url), tables, error, remedy)
         try:
             self._psycopg: Any = importlib.import_module("psycopg")
         except ImportError as missing:
@@ -460,7 +460,7 @@ class PostgresDatabase(Database):
         remedy = "give the user the permission, or see the server's log"
         if self._is_useless():
             remedy = "start the server, or correct the address"
-        return f"{self.place} cannot be {verb} ({reason}): {remedy}."
+        return f"{self.place} (GRAPHREADER_RUNS) cannot be {verb} ({reason}): {remedy}."
 
 
 def _value(connection: Any, query: str, value: Any) -> Any:
