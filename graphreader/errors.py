@@ -105,6 +105,10 @@ class CutOffError(ReplyError):
     """The model's reply was cut off at the limit of its length."""
 
 
+class PendingError(DecisionError):
+    """The model's reply comes with a batch, later."""
+
+
 class WindowError(DecisionError):
     """A prompt is larger than the reader's window."""
 

@@ -111,9 +111,11 @@ async def estimate(
     measurer: Measurer,
     settings: Settings,
     status: DocumentStatus | None = None,
+    *,
+    batch: bool = False,
 ) -> Estimate:
     """Estimate the cost of the missing chunks, without `status` of all. Raises SettingsError."""
-    prices = Prices.of(settings)
+    prices, reading_prices = Prices.of(settings), Prices.of(settings, batch=batch)
     documents = chunks = missing = tokens = size = 0
     reading = Spending()
     refused: list[str] = []
@@ -133,7 +135,9 @@ async def estimate(
                 size += len(text.encode("utf-8", "ignore"))
                 # A blank chunk is not sent.
                 if text.strip():
-                    reading += await asyncio.to_thread(_call_of, document, text, measurer, prices)
+                    reading += await asyncio.to_thread(
+                        _call_of, document, text, measurer, reading_prices
+                    )
     window = settings.window
     return Estimate(
         model=measurer.name,
@@ -169,6 +173,16 @@ async def _missing_chunks(
             former = await status.arranged(document.id)
     chunks = await asyncio.to_thread(rechunk, document, chunk_tokens, former)
     return len(chunks), [chunk for chunk in chunks if chunk.id not in extracted]
+
+
+def submission_cost(
+    requests: int, most_tokens: int, measurer: Measurer, prices: Prices
+) -> float | None:
+    """The likely price of extractions of which are known the tokens that they may take at most."""
+    sent = most_tokens - requests * ExtractionTask.reply_tokens
+    texts = sent - requests * measurer.measure(ExtractionTask("", ""))
+    received = requests * REPLY_BASE + round(REPLY_RATIO * texts)
+    return prices.dollars(measurer.name, sent, received)
 
 
 def _call_of(document: Document, text: str, measurer: Measurer, prices: Prices) -> Spending:

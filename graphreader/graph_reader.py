@@ -24,11 +24,11 @@ from graphreader.agent.run_store import RunSummary
 from graphreader.agent.state import AgentInput, AgentOutput
 from graphreader.documents import check_corpus_name, without_surrogates
 from graphreader.errors import EmbeddingMismatchError, UnknownKeyElementError, UsageError
-from graphreader.estimate import Estimate, estimate
+from graphreader.estimate import Estimate, estimate, submission_cost
 from graphreader.html_report.page import write_report
 from graphreader.ingestion.embedding import reindex
 from graphreader.ingestion.extraction import key_elements
-from graphreader.ingestion.loading.sources import Thing, sources_of
+from graphreader.ingestion.loading.sources import Source, Thing, sources_of
 from graphreader.ingestion.pipeline import Pipeline
 from graphreader.ingestion.report import (
     IngestReport,
@@ -41,6 +41,7 @@ from graphreader.ingestion.report import (
 from graphreader.ingestion.transfer import Export, TransferReport, export_corpus, import_corpus
 from graphreader.integrations.langchain import TOOL_DESCRIPTION, TOOL_NAME, as_tool
 from graphreader.integrations.langgraph import ExecutionContext, agent_graph
+from graphreader.llm.pricing import Prices
 from graphreader.llm.protocols import Decider, Embedder
 from graphreader.llm.rate_limit import in_background
 from graphreader.outline import OutlineEntry
@@ -285,6 +286,8 @@ class GraphReader:
         follow_links: Sequence[str | PathLike[str]] = (),
         id: str | None = None,
         normalize: bool | None = None,
+        batch: bool = False,
+        wait: bool = False,
         progress: Progress = no_progress,
     ) -> IngestReport:
         """Read files, folders of them, or LangChain documents into the corpus.
@@ -292,14 +295,18 @@ class GraphReader:
         `include` and `exclude` are patterns of paths in folders, where links are followed
         only to a folder or file of `follow_links`; "-" is standard input, named `id`. Of a
         changed text only the changed region is read. Key elements are merged at the end,
-        unless `normalize` is false; the report lists what cannot be read. Raises
-        NothingReadError if that is everything, and DecisionErrors of the model, after which
-        the same call goes on.
+        unless `normalize` is false; the report lists what cannot be read. With `batch` the
+        requests to the model are submitted as batches, for half the price; the same call
+        later takes their replies, or with `wait` this one. Raises NothingReadError if nothing
+        can be read, and DecisionErrors of the model, after which the same call goes on.
         """
         sources = await asyncio.to_thread(
             sources_of, things, include, exclude, id=id, follow_links=follow_links
         )
-        report = await self._ingest(lambda one: one.run(sources), progress, normalize)
+        if batch:
+            report = await self._ingest_by_batches(sources, progress, normalize, wait=wait)
+        else:
+            report = await self._ingest(lambda one: one.run(sources), progress, normalize)
         if report.documents and all(one.status == "refused" for one in report.documents):
             raise NothingReadError(report)
         return report
@@ -317,12 +324,13 @@ class GraphReader:
         follow_links: Sequence[str | PathLike[str]] = (),
         id: str | None = None,
         known: bool = True,
+        batch: bool = False,
     ) -> Estimate:
         """Estimate the cost of ingesting these sources, and of a question; nothing is sent.
 
         Without a configured model or key it is that of the default model.
         Chunks that the corpus has do not count; without `known` no graph is opened, and all
-        count.
+        count. With `batch` the price is that of batches.
         """
         sources = await asyncio.to_thread(
             sources_of, things, include, exclude, id=id, follow_links=follow_links
@@ -334,7 +342,7 @@ class GraphReader:
             status = DocumentStatus(connection, self._corpus)
             if record := await Catalog(connection).find_corpus(self._corpus):
                 settings = settings.model_copy(update={"embeddings": record.embedding})
-        estimated = await estimate(sources, self._corpus, measurer, settings, status)
+        estimated = await estimate(sources, self._corpus, measurer, settings, status, batch=batch)
         return replace(estimated, assumed=assumed)
 
     async def adelete(self, document: str | None = None, *, everything: bool = False) -> int:
@@ -509,10 +517,11 @@ class GraphReader:
         read: Callable[[Pipeline], Awaitable[IngestReport]],
         progress: Progress,
         normalize: bool | None = None,
+        decider: Decider | None = None,
     ) -> IngestReport:
         """Read chunks by a pipeline, then merge key elements, or only name them."""
         with in_background(), with_waits(progress):
-            pipeline, notes = await self._resources.pipeline(self._corpus, progress)
+            pipeline, notes = await self._resources.pipeline(self._corpus, progress, decider)
             report, normalization = await read(pipeline), None
             normalizer = await self._resources.normalizer(self._corpus)
             if normalize is False:
@@ -520,6 +529,35 @@ class GraphReader:
             else:
                 normalization = await normalizer.run(progress=progress)
         return replace(report, notes=(*notes, *report.notes), normalization=normalization)
+
+    async def _ingest_by_batches(
+        self, sources: list[Source], progress: Progress, normalize: bool | None, *, wait: bool
+    ) -> IngestReport:
+        """Read what batches have answered, and submit what they have not."""
+        decider = self._resources.models.batch_decider(self._corpus)
+        queue, report = decider.queue, None
+        try:
+            with with_waits(progress):
+                await queue.fetch()
+            while True:
+                read = await self._ingest(
+                    lambda one: one.run(sources), progress, normalize, decider
+                )
+                report = read.after(report) if report else read
+                with with_waits(progress):
+                    await queue.submit()
+                    if not (wait and report.waiting):
+                        break
+                    await queue.wait()
+        finally:
+            await decider.aclose()
+        prices = Prices.of(self._resources.settings, batch=True)
+        return replace(
+            report,
+            batches=tuple(queue.statuses),
+            submitted=queue.submitted,
+            submitted_dollars=submission_cost(queue.submitted, queue.tokens, decider, prices),
+        )
 
     async def _element(self, explorer: GraphExplorer, name: str) -> Element:
         """The key element with that id, name or wording, however it is written."""

@@ -11,8 +11,10 @@ from typing import Any, Literal, TypeVar
 from langchain_core.embeddings import Embeddings
 
 from graphreader.agent.tasks import AnswerTask
-from graphreader.errors import DecisionError, ModelRefusedError
+from graphreader.errors import DecisionError, ModelRefusedError, SettingsError, UsageError
 from graphreader.llm import providers
+from graphreader.llm.batch_decider import BatchDecider, BatchService, BatchTransport
+from graphreader.llm.batches import PROVIDERS, BatchQueue
 from graphreader.llm.cache import DecisionCache, ReplyCache
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.pricing import Prices
@@ -39,6 +41,7 @@ from graphreader.usage import Phase
 D = TypeVar("D", bound=Decision)
 Purpose = Literal["build", "ask"]
 _EMBEDDINGS = "GRAPHREADER_EMBEDDINGS"
+TRANSFER_SECONDS = 1_800.0  # for the files of a batch
 _BATCH = 256  # texts per request: far below providers' limits, since key elements are short
 _MAX_CHARACTERS = 8_000  # of a text: providers refuse more than about 8,000 tokens
 logger = logging.getLogger("graphreader.llm")
@@ -66,7 +69,7 @@ def open_embedder(
     if name in (OFFLINE, OfflineEmbedder.name):
         return OfflineEmbedder()
     client = providers.open_embeddings(settings, name, _EMBEDDINGS)
-    service = _open_service(settings, name, _EMBEDDINGS, client)
+    service = ModelService(name, **_service_options(settings, name, _EMBEDDINGS, client))
     if dimension is None and providers.has_default_dimension(name):
         dimension = DEFAULT_DIMENSION
     if dimension is None:
@@ -76,44 +79,77 @@ def open_embedder(
     return ModelEmbedder(client, service, dimension=dimension)
 
 
+def open_batch_decider(settings: Settings, corpus: str) -> BatchDecider:
+    """The decider that reads texts into a corpus by batches. Raises SettingsError."""
+    name, setting = settings.model_for("extract"), settings.model_variable_for("extract")
+    if name == OFFLINE or _provider(name, setting) not in PROVIDERS:
+        raise SettingsError(
+            f"{setting} is '{name}', but only OpenAI and Anthropic have batches: leave --batch out."
+        )
+    network = providers.open_chat_model(settings, name, setting)
+    patient = settings.model_copy(update={"timeout": max(settings.timeout, TRANSFER_SECONDS)})
+    service = ModelService(name, **_service_options(patient, name, setting, network))
+    place, provider = settings.database("batches"), _provider(name, setting)
+    queue = BatchQueue(place, provider, network, service, corpus)
+    transport = BatchTransport(queue, providers.base_url(network) or "")
+    return BatchDecider(
+        providers.with_transport(network, transport),
+        BatchService(name, queue=queue, **_service_options(settings, name, setting, network)),
+        queue=queue,
+        prices=Prices.of(settings, batch=True),
+        **_decider_options(settings, name, setting, network, settings.keep_replies != "off"),
+    )
+
+
 def _open_phase(settings: Settings, phase: Phase, *, keep_replies: bool) -> Decider:
     """The decider of a phase; `keep_replies`: replies of models are kept and used again."""
     name, setting = settings.model_for(phase), settings.model_variable_for(phase)
     if name == OFFLINE:
         return OfflineDecider()
     client = providers.open_chat_model(settings, name, setting)
+    return LanguageModelDecider(
+        client,
+        ModelService(name, **_service_options(settings, name, setting, client)),
+        prices=Prices.of(settings),
+        **_decider_options(settings, name, setting, client, keep_replies),
+    )
+
+
+def _decider_options(
+    settings: Settings, name: str, setting: str, client: object, keep_replies: bool
+) -> dict[str, Any]:
     cache = None
     if keep_replies:  # with other options, or at another address, replies would be others
         options = (settings.temperature, settings.seed, getattr(client, "num_ctx", None))
         kept = ReplyCache(settings.database("replies"))
         cache = DecisionCache(kept, name, providers.base_url(client), *options)
-    return LanguageModelDecider(
-        client,
-        _open_service(settings, name, setting, client),
-        window=settings.window,
-        provider=providers.provider_and_model(name, setting)[0].name,
-        prompts=Prompts(settings.prompts),
-        encoding=encoding_for(name),
-        cache=cache,
-        prices=Prices.of(settings),
-    )
+    return {
+        "window": settings.window,
+        "provider": _provider(name, setting),
+        "prompts": Prompts(settings.prompts),
+        "encoding": encoding_for(name),
+        "cache": cache,
+    }
 
 
-def _open_service(settings: Settings, name: str, setting: str, client: object) -> ModelService:
+def _service_options(settings: Settings, name: str, setting: str, client: object) -> dict[str, Any]:
     configure_rate_limits(
         settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute
     )
     provider, _ = providers.provider_and_model(name, setting)
-    return ModelService(
-        name,
-        setting=setting,
-        key=provider.key,
-        base=provider.base_url,
-        url=providers.health_url(client),
-        timeout=settings.timeout,
-        concurrency=settings.concurrency,
-        secrets=providers.secrets_of(client),
-    )
+    return {
+        "setting": setting,
+        "key": provider.key,
+        "base": provider.base_url,
+        "url": providers.health_url(client),
+        "timeout": settings.timeout,
+        "concurrency": settings.concurrency,
+        "secrets": providers.secrets_of(client),
+    }
+
+
+def _provider(name: str, setting: str) -> str:
+    return providers.provider_and_model(name, setting)[0].name
 
 
 class RoutingDecider:
@@ -267,6 +303,12 @@ class ModelRegistry:
         """The same for a reader of many steps in the short window: the answer's part is kept."""
         kept = self.window + AnswerTask.reply_tokens
         return Budget(self.settings.max_calls, self.settings.max_tokens, kept)
+
+    def batch_decider(self, corpus: str) -> BatchDecider:
+        """A decider that extracts facts by batches; the caller closes it. Raises UsageError."""
+        if self._decider:
+            raise UsageError("Batches need the model of the settings: leave `batch` out.")
+        return open_batch_decider(self.settings, corpus)
 
     def _decider_of(self, purpose: Purpose, window: int) -> Decider:
         if self._decider:

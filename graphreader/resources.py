@@ -136,9 +136,11 @@ class Resources:
         stages = () if undo else self.settings.stages
         return Normalizer(await self.connection(), corpus, stages)
 
-    async def pipeline(self, corpus: str, progress: IngestProgress) -> tuple[Pipeline, list[str]]:
+    async def pipeline(
+        self, corpus: str, progress: IngestProgress, decider: Decider | None = None
+    ) -> tuple[Pipeline, list[str]]:
         """What reads texts into a corpus, and notes for the user. Raises EmbeddingMismatchError."""
-        decider = self.models.builder(self.settings.window)
+        decider = decider or self.models.builder(self.settings.window)
         check_budget(self.models.budget(), decider, ExtractionTask("", ""))
         await self.prepare_schema()
         connection, notes = await self.connection(), list[str]()

@@ -299,7 +299,7 @@ class Settings(BaseSettings):
             raise SettingsError(_describe(error)) from None
 
     def database(self, name: str) -> Path | str:
-        """Where runs, jobs, replies or tokens are kept: a SQLite file, or PostgreSQL's address."""
+        """Where tables, such as "runs", are kept: a SQLite file, or PostgreSQL's address."""
         return self.runs.get_secret_value() if self.runs else self.home / f"{name}.sqlite"
 
     @property

@@ -27,6 +27,7 @@ from graphreader.cli.console import (
 )
 from graphreader.cli.main import Interrupted
 from graphreader.cli.options import (
+    BatchFlag,
     Exclude,
     FollowLinks,
     Include,
@@ -71,6 +72,7 @@ _LISTED_PARTS = 3  # skipped parts of one document that are listed
 _STATUS_WIDTH = 11
 _PROBLEMS = ("refused", "incomplete")
 _STATUS_STYLES = {"read": "green", "unchanged": "dim", "incomplete": "yellow", "refused": "red"}
+_STATUS_STYLES |= {"waiting": "cyan"}
 _UNKNOWN_PRICE = "not known: set it in a file (GRAPHREADER_PRICES)"
 
 
@@ -88,6 +90,8 @@ def ingest(
         bool | None,
         typer.Option(metavar="", help="Merge key elements at the end, or do not."),
     ] = None,
+    batch: BatchFlag = False,
+    wait: Annotated[bool, flag("--wait", help="With --batch: wait for the replies.")] = False,
     dry_run: Annotated[bool, flag("--dry-run", help="Only print what it would cost.")] = False,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
@@ -97,12 +101,14 @@ def ingest(
 ) -> None:
     """Read texts into the graph. Texts that are in the graph already cost nothing."""
     if retry_failed and any(
-        (paths, include, exclude, follow_links, name, normalize is not None, dry_run)
+        (paths, include, exclude, follow_links, name, normalize is not None, batch, dry_run)
     ):
         raise UsageError(
             "--retry-failed asks again for the failed chunks of the whole corpus: it goes with "
             "--corpus, --max-calls, --max-tokens and --json only."
         )
+    if wait and not batch:
+        raise UsageError("--wait waits for the replies of a batch: add --batch.")
     paths = [] if retry_failed else expand_paths(paths, name)
     sources: dict[str, Any] = {
         "include": include,
@@ -111,7 +117,7 @@ def ingest(
         "id": name,
     }
     if dry_run:
-        return _print_estimate(paths, sources, corpus, json, skip_known=True)
+        return _print_estimate(paths, sources, corpus, json, skip_known=True, batch=batch)
     with open_reader(corpus, max_calls=max_calls, max_tokens=max_tokens) as reader:
         from graphreader.ingestion.report import NothingReadError
 
@@ -121,7 +127,12 @@ def ingest(
                     report = reader.retry_failed(progress=progress)
                 else:
                     report = reader.ingest(
-                        *paths, **sources, normalize=normalize, progress=progress
+                        *paths,
+                        **sources,
+                        normalize=normalize,
+                        batch=batch,
+                        wait=wait,
+                        progress=progress,
                     )
         except NothingReadError as error:
             report = error.report
@@ -140,7 +151,7 @@ def print_ingest_report(report: "IngestReport", json: bool) -> None:
         usage = report.usage
         cost = f" Cost: {cost_text(usage)}." if usage.tokens or usage.reused else ""
         print(f"{report.corpus}: {', '.join(_counts(report))}. Decider: {decider}.{cost}")
-        for line in (*_failure_lines(report), *report.notes):
+        for line in (*_batch_lines(report), *_failure_lines(report), *report.notes):
             print_error(line)
     statuses = {one.status for one in report.documents}
     if statuses & {"refused", "incomplete"}:
@@ -150,12 +161,18 @@ def print_ingest_report(report: "IngestReport", json: bool) -> None:
 def _counts(report: "IngestReport") -> Iterator[str]:
     """`3 read (12 chunks, 240 facts)`, `1 of them incomplete`, `2 unchanged`, ..."""
     counts = Counter(one.status for one in report.documents)
-    kept = sum(one.chunks - one.asked for one in report.documents if one.status != "unchanged")
+    kept = sum(
+        one.chunks - one.asked - one.waiting
+        for one in report.documents
+        if one.status != "unchanged"
+    )
     chunks = f"{plural(report.asked_chunks, 'chunk')}, {plural(report.facts, 'fact')}"
     chunks += f"; {plural(kept, 'chunk')} kept" if kept else ""
     yield f"{counts['read'] + counts['incomplete']:,} read ({chunks})"
     if counts["incomplete"]:
         yield f"{counts['incomplete']:,} of them incomplete"
+    if counts["waiting"]:
+        yield f"{counts['waiting']:,} waiting for a batch ({plural(report.waiting, 'chunk')})"
     for status in ("unchanged", "refused"):
         if counts[status]:
             yield f"{counts[status]:,} {status}"
@@ -163,6 +180,19 @@ def _counts(report: "IngestReport") -> Iterator[str]:
         yield f"{plural(skipped, 'part')} skipped"
     if report.dropped:
         yield f"{plural(report.dropped, 'key element')} dropped (not in their facts)"
+
+
+def _batch_lines(report: "IngestReport") -> Iterator[str]:
+    for one in report.batches:
+        done = f"{one.answered + one.failed:,} of {plural(one.requests, 'request')} answered"
+        yield f"Batch {one.id}: {one.status}, {done}"
+    if report.submitted:
+        cost = (
+            "" if report.submitted_dollars is None else f", about {money(report.submitted_dollars)}"
+        )
+        yield f"{plural(report.submitted, 'request')} submitted{cost}, within a day as a rule."
+    if report.waiting:
+        yield "The same command takes the replies when they are there; with --wait it waits."
 
 
 def _failure_lines(report: "IngestReport") -> Iterator[str]:
@@ -184,6 +214,7 @@ def estimate(
     exclude: Exclude,
     follow_links: FollowLinks,
     name: StdinName = None,
+    batch: BatchFlag = False,
     plan: Annotated[
         int | None,
         typer.Option(
@@ -203,7 +234,7 @@ def estimate(
         "id": name,
     }
     paths = expand_paths(paths, name)
-    _print_estimate(paths, sources, "default", json, planned=plan, skip_known=False)
+    _print_estimate(paths, sources, "default", json, planned=plan, skip_known=False, batch=batch)
 
 
 def _print_estimate(
@@ -214,6 +245,7 @@ def _print_estimate(
     *,
     planned: int | None = None,
     skip_known: bool,
+    batch: bool,
 ) -> None:
     """Print an estimate; exit with 2 if a file cannot be read, as reading it in would."""
     settings = read_settings()
@@ -222,7 +254,7 @@ def _print_estimate(
 
         skip_known = ServerHome.of(settings).has_data
     with open_reader(corpus, graph=skip_known) as reader, spinner("Counting"):
-        result = reader.estimate(*paths, **sources, known=skip_known)
+        result = reader.estimate(*paths, **sources, known=skip_known, batch=batch)
     plan = None
     if planned and result.documents:
         from graphreader.estimate import plan as plan_for
@@ -422,6 +454,8 @@ def _document_lines(document: "DocumentReport") -> Iterator[Text]:
         line = literal_line(document.title).append(f"  {plural(document.chunks, 'chunk')}", "dim")
         if 0 < document.asked < document.chunks:
             line.append(f", {document.asked:,} of them new", "dim")
+        if document.waiting:
+            line.append(f", {document.waiting:,} waiting for a batch", "cyan")
         if document.failed:
             line.append(f", {len(document.failed):,} without facts", "yellow")
         if document.skipped:

@@ -85,6 +85,10 @@ FollowLinks = Annotated[
     ),
 ]
 
+BatchFlag = Annotated[
+    bool, flag("--batch", help="By batches of OpenAI or Anthropic: half the price, within a day.")
+]
+
 StdinName = Annotated[
     str | None, typer.Option("--id", metavar="NAME", help="The name of the text from stdin.")
 ]

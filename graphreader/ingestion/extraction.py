@@ -1,5 +1,6 @@
 """Extracts atomic facts with key elements, and a sentence, from a chunk (paper, figure 6)."""
 
+import asyncio
 import logging
 import re
 import unicodedata
@@ -109,7 +110,13 @@ async def _decide(
         parts = divide(document, text)
         if len(parts) < 2:
             raise
-        read = [await _decide(decider, document, part, budget, usage) for part in parts]
+        pending = [_decide(decider, document, part, budget, usage) for part in parts]
+        read = list[Extraction]()
+        # All are decided before one fails, so that those of a batch go into the same one.
+        for outcome in await asyncio.gather(*pending, return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                raise outcome from error
+            read.append(outcome)
         sentences = [shortened(one.summary, LONGEST_SUMMARY // len(parts)) for one in read]
         facts = [fact for one in read for fact in one.facts]
         return Extraction(facts=facts, summary=" ".join(dict.fromkeys(sentences)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from graphreader.documents import Chunk, Document
-from graphreader.errors import DecisionError
+from graphreader.errors import DecisionError, PendingError
 from graphreader.ingestion.chunking import rechunk, split
 from graphreader.ingestion.embedding import EmbeddingQueue
 from graphreader.ingestion.extraction import extract
@@ -73,6 +73,7 @@ class DocumentJob:
     report_index: int = 0
     facts: int = 0
     failed: list[FailedChunk] = field(default_factory=list)
+    waiting: int = 0
     has_node: bool = False
     arranged: bool = False
     sent: int = 0
@@ -98,14 +99,17 @@ class DocumentJob:
     def report(self, complete: bool) -> DocumentReport:
         """The outcome; a document is not complete if chunks failed or its nodes changed."""
         self.failed.sort(key=lambda one: one.chunk)
-        error = None if complete else self.failed[0].reason if self.failed else _CHANGED
+        error = self.failed[0].reason if self.failed else None
+        if not (complete or self.waiting):
+            error = error or _CHANGED
         return DocumentReport(
             self.document.title,
             self.document.source,
-            "read" if complete else "incomplete",
+            "read" if complete else "waiting" if self.waiting else "incomplete",
             id=self.document.id,
             chunks=self.chunks,
-            asked=len(self.missing),
+            asked=len(self.missing) - self.waiting,
+            waiting=self.waiting,
             facts=self.facts,
             skipped=self.document.skipped,
             failed=tuple(self.failed),
@@ -315,6 +319,11 @@ class Pipeline:
                 return
             try:
                 result = await extract(self._decider, job.document, chunk, self._budget)
+            except PendingError:  # its cost counts when all replies to the chunk are there
+                job.waiting += 1
+                self._in_flight.release()
+                self._end_waiting(job)
+                return
             except DecisionError as error:
                 # Not raised here: replies that others wait for are paid, and shall be written.
                 self._usage += error.spent
@@ -388,6 +397,8 @@ class Pipeline:
                 self._progress(ChunkProgress(title, 1, len(read.facts), tokens, self._usage))
             self._in_flight.release()
         await self._finish([job for job in jobs if job.is_written])
+        for job in jobs:
+            self._end_waiting(job)
 
     async def _finish(self, jobs: Sequence[DocumentJob]) -> None:
         """Put the chunks of documents in order, and complete these once they have vectors."""
@@ -403,6 +414,12 @@ class Pipeline:
                 facts = await self._writer.unembedded_facts([id_])
                 await self._embedding.put(await self._writer.unembedded(id_), facts)
             await self._embedding.complete(job.version, partial(self._end, job))
+
+    def _end_waiting(self, job: DocumentJob) -> None:
+        """End a document of which everything is written but the chunks that wait for a batch."""
+        is_last = job.written + job.waiting == len(job.missing)
+        if job.waiting and is_last and not job.finished.is_set():
+            self._end(job, complete=False)
 
     def _end(self, job: DocumentJob, complete: bool) -> None:
         report = job.report(complete)

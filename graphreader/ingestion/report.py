@@ -4,12 +4,13 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from graphreader.documents import Skipped
 from graphreader.errors import DocumentError
 from graphreader.ingestion.normalization.merging import Merge
+from graphreader.llm.batches import BatchStatus
 from graphreader.usage import Usage
 from graphreader.waiting import Waiting, listening
 
@@ -29,12 +30,13 @@ class DocumentReport:
     """The outcome for one document, or for a source that gives no document.
 
     "unchanged": it was complete already; "incomplete": the chunks in `failed` have no facts,
-    and the next run asks again; "refused": see `error`. `asked` chunks were extracted.
+    and the next run asks again; "waiting": the replies to `waiting` chunks come with a batch;
+    "refused": see `error`. `asked` chunks were extracted.
     """
 
     title: str
     source: str
-    status: Literal["read", "unchanged", "incomplete", "refused"]
+    status: Literal["read", "unchanged", "incomplete", "waiting", "refused"]
     id: str | None = None
     chunks: int = 0
     asked: int = 0
@@ -42,6 +44,7 @@ class DocumentReport:
     skipped: tuple[Skipped, ...] = ()
     failed: tuple[FailedChunk, ...] = ()
     error: str | None = None
+    waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,11 @@ class NothingReadError(DocumentError):
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """The outcome of a call; `dropped` counts key elements that are not in their facts."""
+    """The outcome of a call; `dropped` counts key elements that are not in their facts.
+
+    `batches` are those whose replies are not there yet; `submitted` requests were added to them
+    for about so many dollars (None: not known).
+    """
 
     corpus: str
     documents: tuple[DocumentReport, ...]
@@ -116,6 +123,9 @@ class IngestReport:
     notes: tuple[str, ...] = ()
     dropped: int = 0
     normalization: NormalizationReport | None = None
+    batches: tuple[BatchStatus, ...] = ()
+    submitted: int = 0
+    submitted_dollars: float | None = None
 
     @property
     def complete(self) -> bool:
@@ -135,7 +145,25 @@ class IngestReport:
     @property
     def reused_chunks(self) -> int:
         """The chunks that had their facts already."""
-        return sum(one.chunks - one.asked for one in self.documents)
+        return sum(one.chunks - one.asked - one.waiting for one in self.documents)
+
+    @property
+    def waiting(self) -> int:
+        """The chunks whose replies come with a batch."""
+        return sum(one.waiting for one in self.documents)
+
+    def after(self, earlier: "IngestReport") -> "IngestReport":
+        """The outcome of two passes over the same sources, of which this is the second one."""
+        before = {one.id: one for one in earlier.documents}
+        documents = []
+        for one in self.documents:
+            if one.id and (first := before.get(one.id)):
+                status = first.status if one.status == "unchanged" else one.status
+                asked, facts = one.asked + first.asked, one.facts + first.facts
+                one = replace(one, status=status, asked=asked, facts=facts)
+            documents.append(one)
+        usage, dropped = self.usage + earlier.usage, self.dropped + earlier.dropped
+        return replace(self, documents=tuple(documents), usage=usage, dropped=dropped)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types. Keys may be added in later versions; none is ever removed."""
@@ -144,6 +172,10 @@ class IngestReport:
             "documents": [_as_dict(one) for one in self.documents],
             "asked_chunks": self.asked_chunks,
             "reused_chunks": self.reused_chunks,
+            "waiting_chunks": self.waiting,
+            "batches": [asdict(one) for one in self.batches],
+            "submitted": self.submitted,
+            "submitted_dollars": self.submitted_dollars,
             "facts": self.facts,
             "dropped": self.dropped,
             "decider": self.decider,
@@ -244,7 +276,8 @@ def with_waits(progress: Progress) -> AbstractContextManager[None]:
 
 def log_document_end(report: DocumentReport) -> None:
     """Log the outcome for a document."""
-    level = {"read": logging.INFO, "unchanged": logging.DEBUG}.get(report.status, logging.WARNING)
+    levels = {"read": logging.INFO, "waiting": logging.INFO, "unchanged": logging.DEBUG}
+    level = levels.get(report.status, logging.WARNING)
     outcome = (
         "Document %(id)s is %(status)s: %(chunks)d chunks, %(asked)d extracted, %(facts)d facts"
     )

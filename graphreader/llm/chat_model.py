@@ -11,9 +11,10 @@ import sys
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, Self, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, message_chunk_to_message
@@ -159,6 +160,12 @@ class LanguageModelDecider:
             window = str(self._window) if task.choices else ""
             texts = [prompt.system, prompt.render(task.values()), window]
         return await self._cache.get_or_ask(task, texts, ask)
+
+    def untaught(self) -> Self:
+        """The same decider, which has yet to learn what the service rejects."""
+        other = copy(self)
+        other._capabilities = _Capabilities(self._adapter.form)
+        return other
 
     @property
     def notice(self) -> str:

@@ -34,6 +34,9 @@ class _Entry(BaseModel):
     cached_input: float | None = Field(None, ge=0)
 
 
+BATCH_SHARE = 0.5  # of the price of a request, which OpenAI and Anthropic charge in batches
+
+
 class Prices:
     """Computes the cost of requests to models.
 
@@ -45,17 +48,22 @@ class Prices:
         cached_input = 0.075  # default: as input
 
     `openai_base_url` is the address of models of the provider "openai", if it is not OpenAI's: the
-    table knows some others. Raises SettingsError.
+    table knows some others. `share` is the part of each price that is charged. Raises
+    SettingsError.
     """
 
-    def __init__(self, file: Path | None = None, *, openai_base_url: str | None = None) -> None:
+    def __init__(
+        self, file: Path | None = None, *, openai_base_url: str | None = None, share: float = 1.0
+    ) -> None:
         self._own = _read_file(file) if file else {}
         self._openai_base_url = openai_base_url
+        self._share = share
 
     @classmethod
-    def of(cls, settings: Settings) -> "Prices":
-        """The prices of the settings."""
-        return cls(settings.prices, openai_base_url=settings.openai_base_url)
+    def of(cls, settings: Settings, *, batch: bool = False) -> "Prices":
+        """The prices of the settings, of requests in a `batch` or alone."""
+        share = BATCH_SHARE if batch else 1.0
+        return cls(settings.prices, openai_base_url=settings.openai_base_url, share=share)
 
     def dollars(
         self, name: str, input_tokens: int, output_tokens: int, cached_tokens: int = 0
@@ -73,7 +81,8 @@ class Prices:
             return self._listed(name, input_tokens, output_tokens, cached)
         cached_price = entry.input if entry.cached_input is None else entry.cached_input
         fresh = (input_tokens - cached) * entry.input
-        return (fresh + cached * cached_price + output_tokens * entry.output) / 1_000_000
+        price = fresh + cached * cached_price + output_tokens * entry.output
+        return self._share * price / 1_000_000
 
     def _listed(self, name: str, input_: int, output: int, cached: int) -> float | None:
         """The table's price of one request; None for a model that it does not know."""
@@ -91,7 +100,9 @@ class Prices:
         except LookupError:
             return None
         # The table also lists models without prices.
-        return None if price.model_price.input_mtok is None else float(price.total_price)
+        if price.model_price.input_mtok is None:
+            return None
+        return self._share * float(price.total_price)
 
 
 @cache

@@ -143,6 +143,25 @@ def secrets_of(client: object) -> frozenset[str]:
     return frozenset(str(one) for one in (*held, *secrets()) if one and one != _NO_KEY)
 
 
+def api_client(client: object) -> Any:
+    """The provider's own asynchronous client inside LangChain's client."""
+    return next(_inner_clients(client))
+
+
+def with_transport(client: BaseChatModel, transport: object) -> BaseChatModel:
+    """The same client of OpenAI or Anthropic, whose HTTP requests `transport` answers."""
+    inner = api_client(client)
+    # The providers' clients are made with httpx, or with its successor.
+    http = next(one for one in type(inner._client).__mro__ if one.__name__ == "AsyncClient")
+    replaced = inner.copy(http_client=http(transport=transport))
+    changed = client.model_copy()
+    if "root_async_client" in vars(changed):
+        vars(changed).update(root_async_client=replaced, async_client=replaced.chat.completions)
+    else:
+        vars(changed)["_async_client"] = replaced
+    return changed
+
+
 async def close(client: object) -> None:
     """Close the client's connections, where it has a method for it."""
     for inner in _inner_clients(client):

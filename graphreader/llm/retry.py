@@ -198,6 +198,11 @@ class ModelService:
                 limiter.hold_off(failure.wait, reason)
             await asyncio.sleep(pause)
 
+    def exception_of(self, error: Exception) -> Exception:
+        """The caller's exception for a failed request that is not tried again."""
+        failure = classify(error, self._secrets)
+        return error if failure.kind == "bug" else self._exception([failure], 0.0)
+
     async def _check_health(self, url: str) -> None:
         """Check once; the requests that wait for the check fail along with it."""
         self._check = self._check or asyncio.create_task(check_health(url, self._base))
@@ -354,7 +359,7 @@ _BUGS = (LookupError, TypeError, AttributeError, NameError, AssertionError, Arit
 
 def classify(error: Exception, secrets: Collection[str] = ()) -> Failure:
     """Classify a client's exception by HTTP status, then class; `secrets` are removed."""
-    status = next((one for one in map(_status, _causes(error)) if one is not None), None)
+    status = next((one for one in map(_status, causes(error)) if one is not None), None)
     text = _message(error)
     wait = _retry_after(error, text)
     kind = _kind_without_status(error, text) if status is None else _kind(status, text, wait)
@@ -391,7 +396,7 @@ def _refused_part(text: str) -> FailureKind:
 
 
 def _kind_without_status(error: Exception, text: str) -> FailureKind:
-    names = {cls.__name__ for one in _causes(error) for cls in type(one).__mro__}
+    names = {cls.__name__ for one in causes(error) for cls in type(one).__mro__}
     if "ConnectTimeout" not in names and any(name.endswith(_TIMEOUTS) for name in names):
         return "timeout"
     if names & _CONNECTIONS or "OSError" in names:
@@ -412,7 +417,7 @@ def _kind_without_status(error: Exception, text: str) -> FailureKind:
     return "rejected" if _UNSUPPORTED_FORM.search(text) else "broken"
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
+def causes(error: BaseException) -> Iterator[BaseException]:
     """The exception and those that it was raised from; LangChain wraps clients' exceptions."""
     one: BaseException | None = error
     while one is not None:
@@ -451,7 +456,7 @@ def _message(error: BaseException) -> str:
 
 def _retry_after(error: BaseException, text: str) -> float | None:
     """Seconds that the service asks to wait: by a header (number or date), else by its words."""
-    for one in _causes(error):
+    for one in causes(error):
         headers = getattr(getattr(one, "response", None), "headers", None) or {}
         with suppress(ValueError, TypeError):  # OpenAI's header, more exact than the standard's
             return max(0.0, float(headers.get("retry-after-ms", "")) / 1000)

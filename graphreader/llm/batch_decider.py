@@ -1,0 +1,143 @@
+"""The decider of `ingest --batch`: its replies come from batches, and it sends nothing itself.
+
+Its client is that of the model, but for the connection: a request is looked up among the answers
+of batches by its corpus, address and body, and collected for the next batch where it has none. So
+everything about a request and its reply is the same as without a batch, corrections included.
+"""
+
+import json
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, TypeVar
+
+from langchain_core.language_models import BaseChatModel
+
+from graphreader.errors import (
+    BudgetError,
+    CutOffError,
+    DecisionError,
+    PendingError,
+    ReplyError,
+    WindowError,
+)
+from graphreader.llm.batches import FAILED, BatchQueue
+from graphreader.llm.cache import key_of
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.protocols import Budget, Decision, DecisionResult, Task, TokenCallback
+from graphreader.llm.retry import ModelService, causes
+
+D = TypeVar("D", bound=Decision)
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Conversation:
+    """The requests of one decision whose answers are used, and the budget of further ones."""
+
+    budget: Budget
+    keys: list[str] = field(default_factory=list)
+
+
+_conversation: ContextVar[_Conversation] = ContextVar("conversation")
+
+
+class _UnansweredError(Exception):
+    """A request without an answer; it is in a batch already, or to be collected."""
+
+    def __init__(self, key: str, path: str, body: Any, *, in_batch: bool) -> None:
+        super().__init__(key)
+        self.request = key, path, body
+        self.in_batch = in_batch
+
+
+class BatchTransport:
+    """A transport of httpx that answers from a queue's batches."""
+
+    def __init__(self, queue: BatchQueue, base_url: str) -> None:
+        self._queue = queue
+        self._base_url = base_url
+
+    async def handle_async_request(self, request: Any) -> Any:
+        """The answer to a request. Raises _UnansweredError, and ReplyError if it has failed."""
+        content = await request.aread()
+        url = str(request.url)
+        key = key_of(self._queue.corpus, url, content.decode())
+        answer = await self._queue.lookup(key)
+        if answer is None or answer[0] is None:
+            path = url.removeprefix(self._base_url)
+            raise _UnansweredError(key, path, json.loads(content), in_batch=answer is not None)
+        status, text = answer
+        if status == FAILED:
+            raise ReplyError(text)
+        _conversation.get().keys.append(key)
+        httpx = import_module(type(request).__module__.partition(".")[0])  # or its successor
+        headers = {"content-type": "application/json"}
+        return httpx.Response(status, headers=headers, content=text.encode(), request=request)
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+class BatchService(ModelService):
+    """Takes each answer as it is: a request is repeated with a further batch only."""
+
+    def __init__(self, name: str, *, queue: BatchQueue, **options: Any) -> None:
+        super().__init__(name, **options)
+        self._queue = queue
+
+    async def call(self, request: Callable[[], Awaitable[T]], tokens: int = 0) -> T:
+        """The result of `request`. Raises PendingError where it waits for a batch."""
+        try:
+            return await request()
+        except Exception as error:
+            for cause in causes(error):
+                if isinstance(cause, ReplyError):
+                    raise cause from None
+                if isinstance(cause, _UnansweredError):
+                    if not cause.in_batch:
+                        budget = _conversation.get().budget
+                        self._queue.collect(*cause.request, tokens, budget)
+                    raise PendingError("The reply comes with a batch.") from None
+            raise self.exception_of(error) from error
+
+
+class BatchDecider(LanguageModelDecider):
+    """Takes the decisions whose replies have come in batches; the others are pending."""
+
+    def __init__(
+        self, client: BaseChatModel, service: BatchService, *, queue: BatchQueue, **options: Any
+    ) -> None:
+        super().__init__(client, service, **options)
+        self.queue = queue
+
+    async def decide(
+        self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
+    ) -> DecisionResult[D]:
+        """Decide by the answers at hand. Raises PendingError, or ReplyError where none is usable.
+
+        The budget is that of new requests. One request's failure says nothing about the others, and
+        each decision learns by itself what the service rejects: else the requests of a decision
+        would depend on the order in which the decisions are taken.
+        """
+        conversation = _Conversation(budget or Budget())
+        token = _conversation.set(conversation)
+        try:
+            result = await super(BatchDecider, self.untaught()).decide(task)
+        except (PendingError, BudgetError, CutOffError, WindowError):
+            raise
+        except DecisionError as error:
+            await self.queue.fail(conversation.keys, str(error))
+            failure = ReplyError(str(error))
+            failure.spent = error.spent
+            raise failure from error
+        finally:
+            _conversation.reset(token)
+        self.queue.settle(conversation.keys)
+        return result
+
+    async def aclose(self) -> None:
+        """Close the connections and the files."""
+        await super().aclose()
+        await self.queue.aclose()

@@ -1,0 +1,508 @@
+"""Batches of requests, which OpenAI and Anthropic answer within a day for half the price.
+
+A batch is remembered in a table before it is created, and forgotten once its replies are in
+another one. If the process is killed between creating a batch and remembering its id, the batch is
+searched in the provider's list: at OpenAI by our id in its metadata, at Anthropic, which keeps no
+metadata, by its time and number of requests. Two users of one account who are killed so at the same
+time with equal numbers may take each other's; they then submit again.
+"""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import astuple, dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, Final, Protocol, TypeVar
+from uuid import uuid4
+from weakref import WeakValueDictionary
+
+from graphreader.database import database_at
+from graphreader.errors import CacheError, GraphReaderError, ModelRefusedError, SettingsError
+from graphreader.llm.protocols import Budget
+from graphreader.llm.providers import api_client, base_url, close
+from graphreader.llm.retry import ModelService, RequestRejected
+from graphreader.waiting import Waiting, announce
+
+T = TypeVar("T")
+logger = logging.getLogger("graphreader.llm")
+MOST_TRIES: Final = 2  # batches in which a request may fail or expire
+FIRST_PAUSE, LONGEST_PAUSE = 15.0, 600.0  # seconds between two looks at a batch
+_CLOCK_SECONDS: Final = 600.0  # by which the provider's clock may be behind
+_LOCK: Final = 0x6261746368  # held against other processes
+_LOCK_PAUSE: Final = 0.2
+_ANSWERS_PER_WRITE: Final = 500
+_INVALID: Final = (400, 413, 422)  # statuses of requests that would fail again as they stand
+_NO_BATCHES: Final = "has no batch interface: leave --batch out"
+_OURS: Final = "graphreader"  # the key of our id in the metadata of OpenAI's batches
+# A request is in a batch (`batch`), answered (`status`, `reply`), failed for good (FAILED, with the
+# reason as its reply), or, without batch and status, to be submitted once more.
+FAILED: Final = 0
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS batches (
+    id TEXT PRIMARY KEY,
+    service TEXT NOT NULL,
+    corpus TEXT NOT NULL,
+    remote TEXT,
+    requests INTEGER NOT NULL,
+    submitted_at REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS requests (
+    key TEXT PRIMARY KEY,
+    batch TEXT,
+    tries INTEGER NOT NULL,
+    status INTEGER,
+    reply TEXT
+);
+CREATE INDEX IF NOT EXISTS requests_of_batch ON requests (batch)
+"""
+_LOOK_UP: Final = """
+SELECT batches.id, requests.status, requests.reply
+FROM requests LEFT JOIN batches ON batches.id = requests.batch WHERE requests.key = ?
+"""
+_LIST: Final = """
+SELECT id, service, corpus, remote, requests, submitted_at
+FROM batches WHERE service = ? AND corpus = ? ORDER BY submitted_at
+"""
+_BEGIN: Final = """
+INSERT INTO batches (id, service, corpus, remote, requests, submitted_at)
+VALUES (?, ?, ?, ?, ?, ?)
+"""
+_SUBMIT: Final = """
+INSERT INTO requests (key, batch, tries) VALUES (?, ?, 1)
+ON CONFLICT (key) DO UPDATE SET batch = excluded.batch, tries = requests.tries + 1, reply = NULL
+"""
+_FAIL: Final = """
+UPDATE requests SET status = ?, reply = ? || coalesce(reply, 'no result') || ').'
+WHERE batch = ? AND status IS NULL AND tries >= ?
+"""
+_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+"""Held in this process while batches are looked at or submitted, by the place of their tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A remembered batch; `remote` is the provider's id of it, None if it may not exist."""
+
+    id: str
+    service: str
+    corpus: str
+    remote: str | None
+    requests: int
+    submitted_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStatus:
+    """The provider's state of a batch, and how many of its requests are answered or failed."""
+
+    id: str
+    status: str
+    requests: int
+    answered: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The result of one request: an HTTP status and body, or None and why it was not answered."""
+
+    key: str
+    status: int | None
+    text: str
+
+
+class BatchRefusedError(GraphReaderError):
+    """The provider did not begin a batch that it had created, for this reason."""
+
+
+class BatchProvider(Protocol):
+    """The batches of one provider, through its own client."""
+
+    most_requests: int
+    most_bytes: int
+
+    def line(self, key: str, path: str, body: Any) -> bytes:
+        """A request as one line of JSON."""
+
+    async def create(self, id_: str, lines: Sequence[bytes]) -> str:
+        """Create a batch and return the provider's id."""
+
+    async def find(self, batch: Batch, known: set[str]) -> str | None:
+        """The provider's id of a batch that may have been created, and is not a `known` one."""
+
+    async def status(self, remote: str) -> tuple[BatchStatus, bool]:
+        """The state of a batch, and whether it has ended. Raises BatchRefusedError."""
+
+    def answers(self, remote: str) -> AsyncIterator[Answer]:
+        """The results of a batch that has ended, in any order."""
+
+
+class OpenAIBatches:
+    """OpenAI's Batch API: a file of requests, files of replies and errors."""
+
+    most_requests, most_bytes = 50_000, 200_000_000
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def line(self, key: str, path: str, body: Any) -> bytes:
+        """See BatchProvider."""
+        request = {"custom_id": key, "method": "POST", "url": f"/v1{path}", "body": body}
+        return json.dumps(request).encode() + b"\n"
+
+    async def create(self, id_: str, lines: Sequence[bytes]) -> str:
+        """See BatchProvider."""
+        file = (f"{_OURS}-{id_}.jsonl", b"".join(lines))
+        uploaded = await self._client.files.create(file=file, purpose="batch")
+        batch = await self._client.batches.create(
+            input_file_id=uploaded.id,
+            endpoint=json.loads(lines[0])["url"],
+            completion_window="24h",
+            metadata={_OURS: id_},
+        )
+        return str(batch.id)
+
+    async def find(self, batch: Batch, known: set[str]) -> str | None:
+        """See BatchProvider."""
+        async for one in self._client.batches.list(limit=100):
+            if (one.metadata or {}).get(_OURS) == batch.id:
+                return str(one.id)
+            if one.created_at < batch.submitted_at - _CLOCK_SECONDS:
+                break
+        return None
+
+    async def status(self, remote: str) -> tuple[BatchStatus, bool]:
+        """See BatchProvider."""
+        batch = await self._client.batches.retrieve(remote)
+        if batch.status == "failed":  # before any request was carried out
+            errors = batch.errors.data if batch.errors and batch.errors.data else []
+            raise BatchRefusedError("; ".join(one.message or "" for one in errors) or "no reason")
+        counts = batch.request_counts
+        numbers = (counts.total, counts.completed, counts.failed) if counts else (0,)
+        ended = batch.status in ("completed", "expired", "cancelled")
+        return BatchStatus(remote, batch.status.replace("_", " "), *numbers), ended
+
+    async def answers(self, remote: str) -> AsyncIterator[Answer]:
+        """See BatchProvider."""
+        batch = await self._client.batches.retrieve(remote)
+        for file in filter(None, (batch.output_file_id, batch.error_file_id)):
+            async with self._client.files.with_streaming_response.content(file) as response:
+                async for answer in _answers(response.iter_lines(), self._answer):
+                    yield answer
+
+    @staticmethod
+    def _answer(line: dict[str, Any]) -> Answer:
+        if error := line.get("error"):
+            return Answer(line["custom_id"], None, error["message"])
+        status, body = line["response"]["status_code"], line["response"]["body"]
+        if status in (200, *_INVALID):
+            return Answer(line["custom_id"], status, json.dumps(body))
+        return Answer(line["custom_id"], None, f"{status}: {body['error']['message']}")
+
+
+class AnthropicBatches:
+    """Anthropic's Message Batches: requests and results in one request each."""
+
+    most_requests, most_bytes = 100_000, 256_000_000
+
+    def __init__(self, client: Any) -> None:
+        self._batches = client.messages.batches
+
+    def line(self, key: str, path: str, body: Any) -> bytes:
+        """See BatchProvider."""
+        return json.dumps({"custom_id": key, "params": body}).encode() + b"\n"
+
+    async def create(self, id_: str, lines: Sequence[bytes]) -> str:
+        """See BatchProvider."""
+        return str((await self._batches.create(requests=list(map(json.loads, lines)))).id)
+
+    async def find(self, batch: Batch, known: set[str]) -> str | None:
+        """See BatchProvider."""
+        since = datetime.fromtimestamp(batch.submitted_at - _CLOCK_SECONDS, UTC)
+        async for one in self._batches.list(limit=100):
+            if one.created_at < since:
+                break
+            if one.id not in known and _total(one.request_counts) == batch.requests:
+                return str(one.id)
+        return None
+
+    async def status(self, remote: str) -> tuple[BatchStatus, bool]:
+        """See BatchProvider."""
+        batch = await self._batches.retrieve(remote)
+        counts, total = batch.request_counts, _total(batch.request_counts)
+        failed = counts.errored + counts.canceled + counts.expired
+        state = batch.processing_status.replace("_", " ")
+        return BatchStatus(remote, state, total, counts.succeeded, failed), state == "ended"
+
+    async def answers(self, remote: str) -> AsyncIterator[Answer]:
+        """See BatchProvider."""
+        async with self._batches.with_streaming_response.results(remote) as response:
+            async for answer in _answers(response.iter_lines(), self._answer):
+                yield answer
+
+    @staticmethod
+    def _answer(line: dict[str, Any]) -> Answer:
+        key, result = line["custom_id"], line["result"]
+        if result["type"] == "succeeded":
+            return Answer(key, 200, json.dumps(result["message"]))
+        if result["type"] != "errored":
+            return Answer(key, None, result["type"])
+        error = result["error"]["error"]
+        if error["type"] == "invalid_request_error":
+            return Answer(key, 400, json.dumps(result["error"]))
+        return Answer(key, None, f"{error['type']}: {error['message']}")
+
+
+def _total(counts: Any) -> int:
+    names = ("processing", "succeeded", "errored", "canceled", "expired")
+    return sum(getattr(counts, name) for name in names)
+
+
+async def _answers(
+    lines: AsyncIterator[str], answer_of: Callable[[dict[str, Any]], Answer]
+) -> AsyncIterator[Answer]:
+    """The results in JSON Lines. A malformed line is logged: its request has no answer then."""
+    async for line in lines:
+        if line.strip():
+            try:
+                yield answer_of(json.loads(line))
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
+                logger.warning("A line of a batch's results is malformed: %r", error)
+
+
+PROVIDERS: Final[Mapping[str, Callable[[Any], BatchProvider]]] = {
+    "openai": OpenAIBatches,
+    "anthropic": AnthropicBatches,
+}
+
+
+class BatchQueue:
+    """The batches of one service in a file, and the requests for the next ones of a corpus."""
+
+    def __init__(
+        self, place: Path | str, provider: str, client: object, service: ModelService, corpus: str
+    ) -> None:
+        self.statuses: list[BatchStatus] = []
+        self.submitted = 0
+        self.tokens = 0  # those that the submitted requests may cost at most
+        self._client = client
+        self._provider = PROVIDERS[provider](api_client(client))
+        self._service = service
+        self._owner = f"{service.name} at {base_url(client)}", corpus
+        self.corpus = corpus
+        remedy = "delete it, which forgets all batches"
+        self._database = database_at(place, _TABLES, CacheError, remedy, durable=True)
+        self._file = TemporaryFile()  # noqa: SIM115  # closed by aclose
+        self._collected: dict[str, int] = {}  # the bytes of each request in the file, in order
+        self._done: list[str] = []
+
+    async def lookup(self, key: str) -> tuple[int | None, str] | None:
+        """The answer to a request: status and text; (None, ""): it is in a batch; None: neither."""
+        for batch, status, reply in await self._database.aread(_LOOK_UP, key):
+            if batch or status is not None:
+                return status, reply or ""
+        return (None, "") if key in self._collected else None
+
+    def collect(self, key: str, path: str, body: Any, tokens: int, budget: Budget) -> None:
+        """Keep a request, of at most so many tokens with its reply, for the next batch."""
+        if key in self._collected:
+            return
+        budget.take(tokens, "extract")
+        line = self._provider.line(key, path, body)
+        self._file.write(line)
+        self._collected[key] = len(line)
+        self.tokens += tokens
+
+    def settle(self, keys: Sequence[str]) -> None:
+        """Forget the answers to these requests with the next `submit`."""
+        self._done += keys
+
+    async def fail(self, keys: Sequence[str], reason: str) -> None:
+        """Let the first of these requests, which led to the others, fail for good."""
+        sql = "UPDATE requests SET status = ?, reply = ? WHERE key = ?"
+        await self._database.awrite(sql, *((FAILED, reason, key) for key in keys[:1]))
+        self.settle(keys[1:])
+
+    async def fetch(self) -> bool:
+        """Take the answers of the batches that have ended; whether there were any such."""
+        self.statuses, any_ended = [], False
+        async with self._locked():
+            for batch in [Batch(*row) for row in await self._database.aread(_LIST, *self._owner)]:
+                remote = batch.remote or await self._find(batch)
+                if remote is None:
+                    await self._forget(batch)
+                    continue
+                status, has_ended = await self._status(batch, remote)
+                if has_ended:
+                    any_ended = True
+                    take = partial(self._take_answers, batch, remote)
+                    await self._call(take, self._unknown(remote))
+                else:
+                    self.statuses.append(status)
+        return any_ended
+
+    async def wait(self) -> None:
+        """Return once a batch has ended; the pauses between two looks grow."""
+        pause = FIRST_PAUSE
+        while not await self.fetch() and self.statuses:
+            done = sum(one.answered + one.failed for one in self.statuses)
+            requests = sum(one.requests for one in self.statuses)
+            text = f"{self._service.name}: {done:,} of {requests:,} requests of batches answered"
+            announce(Waiting(self._service.name, f"{text}, next look in {pause:.0f} s", pause))
+            await asyncio.sleep(pause)
+            pause = min(1.5 * pause, LONGEST_PAUSE)
+
+    async def submit(self) -> None:
+        """Submit what was collected. Raises DecisionError; the next `fetch` knows what exists."""
+        async with self._locked():
+            done = [(key,) for key in self._done]
+            await self._database.awrite("DELETE FROM requests WHERE key = ?", *done)
+            self._done = []
+            for part in self._parts():
+                await self._submit(part)
+            self._collected = {}
+            self._file.seek(0)
+            self._file.truncate()
+
+    async def aclose(self) -> None:
+        """Close the files and the connections."""
+        await close(self._client)
+        self._file.close()
+        await self._database.arun(self._database.close)
+
+    @asynccontextmanager
+    async def _locked(self) -> AsyncIterator[None]:
+        """Let nobody else look at batches or submit any meanwhile."""
+        database = self._database
+        async with _locks.setdefault(database.place, asyncio.Lock()):
+            while not await database.arun(partial(database.try_lock, _LOCK)):
+                await asyncio.sleep(_LOCK_PAUSE)
+            try:
+                yield
+            finally:
+                await database.arun(partial(database.unlock, _LOCK))
+
+    def _parts(self) -> Iterator[dict[str, bytes]]:
+        """What was collected, in parts that the provider accepts: lines by their keys."""
+        part, size = dict[str, bytes](), 0
+        self._file.seek(0)
+        for key, length in self._collected.items():
+            full = len(part) == self._provider.most_requests
+            if part and (full or size + length > self._provider.most_bytes):
+                yield part
+                part, size = {}, 0
+            part[key] = self._file.read(length)
+            size += length
+        if part:
+            yield part
+
+    async def _submit(self, part: dict[str, bytes]) -> None:
+        """Create a batch of the requests that no other process has submitted meanwhile."""
+        database = self._database
+        keys = await database.arun(
+            lambda: [
+                key
+                for key in part
+                if not any(one[0] or one[1] is not None for one in database.read(_LOOK_UP, key))
+            ]
+        )
+        if not keys:
+            return
+        batch = Batch(uuid4().hex, *self._owner, None, len(keys), time.time())
+        await database.awrite(_BEGIN, astuple(batch))
+        await database.awrite(_SUBMIT, *((key, batch.id) for key in keys))
+        attempts = 0
+
+        async def create() -> str:
+            nonlocal attempts
+            attempts += 1  # a first attempt that failed may have created it all the same
+            remote = await self._provider.find(batch, await self._known()) if attempts > 1 else None
+            return remote or await self._provider.create(batch.id, [part[key] for key in keys])
+
+        try:
+            remote = await self._call(create)
+        except (ModelRefusedError, SettingsError):
+            await self._forget(batch)
+            raise
+        await self._remember(batch, remote)
+        self.statuses.append(BatchStatus(remote, "submitted", len(keys)))
+        self.submitted += len(keys)
+        logger.info("%s: batch %s with %d requests", self._service.name, remote, len(keys))
+
+    async def _known(self) -> set[str]:
+        return {row[0] for row in await self._database.aread("SELECT remote FROM batches")}
+
+    async def _remember(self, batch: Batch, remote: str) -> None:
+        await self._database.awrite(
+            "UPDATE batches SET remote = ? WHERE id = ?", (remote, batch.id)
+        )
+
+    async def _find(self, batch: Batch) -> str | None:
+        """The provider's id of a batch whose creation was interrupted; None: there is none."""
+        known = await self._known()
+        remote = await self._call(partial(self._provider.find, batch, known))
+        if remote:
+            await self._remember(batch, remote)
+        return remote
+
+    async def _status(self, batch: Batch, remote: str) -> tuple[BatchStatus, bool]:
+        try:
+            return await self._call(partial(self._provider.status, remote), self._unknown(remote))
+        except BatchRefusedError as error:
+            await self._forget(batch)
+            raise ModelRefusedError(
+                f"{self._service.name} did not carry out the batch {remote} ({error}). Nothing of "
+                "it was paid: the same command submits its requests again, and fewer of them with "
+                "--max-tokens."
+            ) from None
+
+    def _unknown(self, remote: str) -> str:
+        return (
+            f"does not know the batch {remote}, or its results no more: use the key with which it "
+            f"was submitted, or delete it from the table batches of {self._database.place}"
+        )
+
+    async def _take_answers(self, batch: Batch, remote: str) -> None:
+        """Keep the answers, then forget the batch. It can be repeated."""
+        answered = "UPDATE requests SET status = ?, reply = ? WHERE key = ? AND batch = ?"
+        rows: list[tuple[int | None, str, str, str]] = []
+        async for one in self._provider.answers(remote):
+            rows.append((one.status, one.text, one.key, batch.id))
+            if len(rows) == _ANSWERS_PER_WRITE:
+                await self._database.awrite(answered, *rows)
+                rows = []
+        await self._database.awrite(answered, *rows)
+        failed = f"{self._service.name} gave no reply in {MOST_TRIES} batches ("
+        await self._database.awrite(_FAIL, (FAILED, failed, batch.id, MOST_TRIES))
+        await self._database.awrite("UPDATE requests SET batch = NULL WHERE batch = ?", (batch.id,))
+        await self._database.awrite("DELETE FROM batches WHERE id = ?", (batch.id,))
+
+    async def _forget(self, batch: Batch) -> None:
+        """Let the requests of a batch that the provider did not create be submitted again."""
+        sql = "UPDATE requests SET batch = NULL, tries = tries - 1 WHERE batch = ?"
+        await self._database.awrite(sql, (batch.id,))
+        await self._database.awrite("DELETE FROM batches WHERE id = ?", (batch.id,))
+
+    async def _call(self, request: Callable[[], Awaitable[T]], unknown: str = _NO_BATCHES) -> T:
+        """A request to the provider; status 404 means that something is `unknown`."""
+
+        async def call() -> T:
+            try:
+                return await request()
+            except Exception as error:
+                if getattr(error, "status_code", None) not in (404, 405, 501):
+                    raise
+                raise SettingsError(f"{self._service.name} {unknown}.") from error
+
+        try:
+            return await self._service.call(call)
+        except RequestRejected as rejection:
+            raise ModelRefusedError(
+                f"{self._service.name} refuses the batch ({rejection})."
+            ) from rejection
