@@ -23,6 +23,7 @@ class Postgres:
     """The server; it refuses to run as root, so that it gets another user there."""
 
     def __init__(self) -> None:
+        _psycopg()
         self._folder = Path(tempfile.mkdtemp(prefix="graphreader-postgres-"))
         self._user: Any = "nobody" if os.geteuid() == 0 else None
         self._port = closed_port()

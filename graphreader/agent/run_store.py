@@ -278,7 +278,8 @@ class RunCheckpoints(BaseCheckpointSaver[str]):
 
     def _saver_at(self, connection: Any) -> Any:
         """LangGraph's saver with this connection."""
-        if self._saver is None or self._saver.conn is not connection:
+        kept = self._saver
+        if not kept or kept.conn is not connection or kept.serde is not self.serde:
             kind: Any = SqliteSaver
             if self.store._database.is_shared:
                 kind = importlib.import_module("langgraph.checkpoint.postgres").PostgresSaver

@@ -142,6 +142,10 @@ class TokenStore:
         expired = token and token.expires is not None and token.expires <= time.time()
         return None if expired else token
 
+    async def afind(self, secret: str) -> Token | None:
+        """The same in a thread of its own."""
+        return await self._database.arun(lambda: self.find(secret))
+
     def named(self, name: str) -> Token | None:
         """The token of that name, unless it is revoked."""
         return next((one for one in self.all() if one.name == name), None)

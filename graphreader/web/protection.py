@@ -93,7 +93,7 @@ class Protection:
     ) -> None:
         """Pass a request on if its token is known, as long as it is."""
         secret = secret_of(headers)
-        token = await asyncio.to_thread(tokens.find, secret) if secret else None
+        token = await tokens.afind(secret) if secret else None
         if token is None:
             refusal = self._refused(secret, (scope.get("client") or ("",))[0])
             if headers.get("sec-fetch-mode") == "navigate":
@@ -111,7 +111,7 @@ class Protection:
             with suppress(GraphReaderError):
                 while known:
                     await asyncio.sleep(CHECK_SECONDS)
-                    known = await asyncio.to_thread(tokens.find, secret)
+                    known = await tokens.afind(secret)
             limit.reschedule(asyncio.get_running_loop().time())
 
         checking: asyncio.Task[None] | None = None

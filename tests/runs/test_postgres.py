@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -57,12 +58,18 @@ def start(
         yield start
 
 
+def parts_of_page(address: str, run: str) -> list[str]:
+    """What the page of a run shows, one after the other, until it is over."""
+    with client(address) as web, web.stream("GET", f"/runs/{run}/live") as response:
+        return response.read().decode().split("event: part")
+
+
 # A server that is killed in the middle of a question and of jobs leaves both to another one, which
 # sees them at once, and pays for nothing twice but what was under way.
 @pytest.mark.usefixtures("cleaned")
 def test_killed_server(start: Start, model: OpenAIServer, corpus: str) -> None:
     (first, one), (_, other) = start("one"), start("other")
-    with client(one) as web, client(other) as there:
+    with client(one) as web, client(other) as there, ThreadPoolExecutor(1) as thread:
         finished_job(there, upload(web, corpus, 0, 2))
         asking, reading = SilentAfter(2), SilentAfter(3)
         model.script = asking
@@ -75,19 +82,22 @@ def test_killed_server(start: Start, model: OpenAIServer, corpus: str) -> None:
         model.script = reading
         jobs = [upload(web, corpus, 10, CHUNKS), upload(web, corpus, 20, 1)]
         wait_for(reading.hangs.is_set)
+        page = thread.submit(parts_of_page, other, run)
         under_way = there.get(f"/api/runs/{run}").json()["status"]
         refused = there.post(f"/api/runs/{run}/stop")
         states = [there.get(f"/api/jobs/{job}").json()["state"] for job in jobs]
+        model.script = None
         os.kill(first._process, signal.SIGKILL)
         first.end()
-        wait_for(lambda: there.get(f"/api/runs/{run}").json()["status"] == "interrupted")
-        model.script = None
+        shown = page.result()[-1]
+        stopped = there.get(f"/api/runs/{run}").json()["status"]
         there.post(f"/api/runs/{run}/resume")
         resumed = watched(other, run)
         reply = there.get(f"/api/runs/{run}").json()["reading"]
         read = [finished_job(there, job) for job in jobs]
 
-    assert (under_way, states) == ("running", ["running", "queued"])
+    assert "interrupted" in shown
+    assert (under_way, stopped, states) == ("running", "interrupted", ["running", "queued"])
     assert "under way in another process" in refused.json()["detail"]
     assert resumed[-1] == "QuestionAnswered"
     assert reply["answer"] == chronicle.meeting(1)
@@ -188,6 +198,23 @@ def test_away_in_the_middle(
     assert [PASSWORD in note for note in notes] == ([] if comes_back else [False])
     assert not [note for note in later.notes if "without being kept" in note]
     assert kept == ["finished", "finished" if comes_back else "interrupted"]
+
+
+# A lost connection is opened again at the next step, and its run stays that of its process.
+async def test_lost_connection(address: str) -> None:
+    query = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+    """
+    one, other = RunStore(address), RunStore(address)
+    await one.begin("r", "c", "Who?", {})
+    await other.do("read", lambda connection: connection.execute(query))
+    await one.saver()
+    kept = await other.get("r")
+    for store in (one, other):
+        await store.aclose()
+
+    assert kept.summary.status == "running"
 
 
 # Processes that start at the same moment make the tables once.
