@@ -1,12 +1,11 @@
 """The tables of runs, jobs, replies and tokens: SQLite files of the home folder, or PostgreSQL.
 
 A statement serves both; `?` stands for a value. PostgreSQL (GRAPHREADER_RUNS) is shared by servers
-on several machines. All methods block, but those that begin with `a`.
+on several machines. All methods block, but `aread`, `awrite` and `arun`.
 """
 
 import asyncio
 import importlib
-import logging
 import os
 import sqlite3
 import threading
@@ -29,7 +28,6 @@ except ImportError:  # Windows
 
 T = TypeVar("T")
 Row = Sequence[Any]
-logger = logging.getLogger("graphreader.database")
 LOCK_SECONDS = 10.0  # to wait while another process writes
 RETRY_SECONDS = 5.0  # for which a failure is repeated at once: each attempt may wait
 _CONNECT_SECONDS = 5
@@ -114,7 +112,6 @@ class Database(ABC):
                 if self._is_useless():
                     self.close()
                     self._retry_at = time.monotonic() + RETRY_SECONDS
-                    logger.warning("%s", self._failure)
                 raise self._failure from error
 
     def close(self) -> None:

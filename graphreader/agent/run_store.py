@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import logging
 import os
 import random
 import time
@@ -29,6 +30,7 @@ from graphreader.errors import RunsError, UnknownRunError, UsageError
 from graphreader.reading import Reading
 
 T = TypeVar("T")
+logger = logging.getLogger("graphreader.agent")
 Status = Literal["running", "finished", "failed", "interrupted"]
 
 _START_TOLERANCE = 2.0  # seconds by which the reported start of a process varies
@@ -141,7 +143,7 @@ class RunStore:
         try:
             await self._write(statement, (status, time.time(), text, error, id, holder))
         except RunsError as failure:
-            self.failures.setdefault(id, failure)
+            self.lose(id, failure)
             raise
         finally:  # if it cannot be written, the run is free all the same
             await self._release(holder)
@@ -200,6 +202,12 @@ class RunStore:
         """Do some work (`verb` in a message) with the connection, to its end if cancelled."""
         return await self._open().arun(lambda: self._database.do(verb, work))
 
+    def lose(self, run: str, reason: RunsError) -> None:
+        """Note that a run is not kept from here on."""
+        if run not in self.failures:
+            logger.warning("A run is not kept: %s", reason)
+            self.failures[run] = reason
+
     async def aclose(self) -> None:
         """Interrupt the runs that this store still holds, and close it for good."""
         for id in list(self._holders):
@@ -239,7 +247,7 @@ class RunStore:
                 await self._open().arun(lambda: self._database.try_lock(_lock_of(holder)))
             is_ours = await self._write(*entry(holder)) > 0
         except RunsError as error:
-            self.failures[id] = error
+            self.lose(id, error)
             raise
         finally:
             if not is_ours:
@@ -365,12 +373,12 @@ class RunCheckpoints(BaseCheckpointSaver[str]):
 
     async def _tolerant(self, config: RunnableConfig, work: Callable[[Any], T]) -> T | None:
         """The result of the work, None if the database cannot be used."""
-        failures, run = self.store.failures, config["configurable"]["thread_id"]
-        if run not in failures:
+        run = config["configurable"]["thread_id"]
+        if run not in self.store.failures:
             try:
                 return await self.store.do("written", work)
             except RunsError as error:
-                failures[run] = error
+                self.store.lose(run, error)
         return None
 
     async def delete_path_steps(self, run: str) -> None:

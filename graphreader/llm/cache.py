@@ -140,7 +140,10 @@ class ReplyCache:
         try:
             return work()
         except Exception as error:  # whatever it is, a run works without the cache
-            self.trouble = f"The run goes on without kept replies: {error}"
+            trouble = f"The run goes on without kept replies: {error}"
+            if trouble != self.trouble:
+                logger.warning("%s", trouble)
+            self.trouble = trouble
             return None
 
 

@@ -325,7 +325,8 @@ class Jobs:
             self._wake.clear()
             try:
                 job = await self.store.claim()
-            except RunsError:  # which the log has
+            except RunsError as error:
+                logger.warning("%s", error)
                 await asyncio.sleep(_OUTAGE_SECONDS)
                 continue
             if job is None:
