@@ -83,6 +83,7 @@ class Estimate:
     texts. Calls and input tokens of `reading` are exact.
     `question_at_most` uses all calls and the whole window. `refused` are reasons of sources.
     `assumed`: no model is configured, so `model` is what a key would bring; nothing is sent now.
+    `batch`: the price of `reading` is that of batches.
     """
 
     model: str
@@ -98,6 +99,7 @@ class Estimate:
     assumed: bool = False
     tokens: int = 0
     bytes: int = 0
+    batch: bool = False
 
     @property
     def dollars(self) -> float | None:
@@ -154,6 +156,7 @@ async def estimate(
         refused=tuple(refused),
         tokens=tokens,
         bytes=size,
+        batch=batch,
     )
 
 

@@ -183,16 +183,18 @@ def _counts(report: "IngestReport") -> Iterator[str]:
 
 
 def _batch_lines(report: "IngestReport") -> Iterator[str]:
+    if report.submitted:
+        dollars = report.submitted_dollars
+        cost = "" if dollars is None else f", about {money(dollars)}"
+        yield f"{plural(report.submitted, 'request')} submitted{cost}."
     for one in report.batches:
         done = f"{one.answered + one.failed:,} of {plural(one.requests, 'request')} answered"
-        yield f"Batch {one.id}: {one.status}, {done}"
-    if report.submitted:
-        cost = (
-            "" if report.submitted_dollars is None else f", about {money(report.submitted_dollars)}"
-        )
-        yield f"{plural(report.submitted, 'request')} submitted{cost}, within a day as a rule."
+        yield f"Batch {one.id}: {one.status}, {done}."
     if report.waiting:
-        yield "The same command takes the replies when they are there; with --wait it waits."
+        yield (
+            "The replies come within a day as a rule: the same command takes them then, and with "
+            "--wait it waits."
+        )
 
 
 def _failure_lines(report: "IngestReport") -> Iterator[str]:
@@ -285,7 +287,7 @@ def _estimate_rows(result: "Estimate") -> list[tuple[str, str]]:
         return [*rows, ("model", "offline, no language model: nothing is sent, it costs nothing")]
     price = _UNKNOWN_PRICE
     if result.dollars is not None:
-        price = f"about {money(result.dollars)}"
+        price = f"about {money(result.dollars)}{', in batches' * result.batch}"
     elif reading.dollars is not None:
         price = f"about {money(reading.dollars)}, and that of the embeddings, {_UNKNOWN_PRICE}"
     embedded = rounded(result.embedding.input_tokens)
@@ -367,7 +369,11 @@ class IngestProgress(JobProgress):
         from graphreader.ingestion import report
 
         match event:
-            case report.SourceCount(sources):
+            case report.SourceCount(sources):  # with batches there are several passes
+                for one in self.tasks:
+                    self.reset(one.id, total=0, visible=False)
+                self._ended.clear()
+                self._ended_chunks.clear()
                 self._add_to_total(self._sources, sources)
             case report.SourceEnd():
                 self.advance(self._sources.id)
@@ -381,7 +387,7 @@ class IngestProgress(JobProgress):
             case report.EmbeddingProgress(done, total):
                 self.update(self._elements.id, completed=done, total=total, visible=True)
             case report.NormalizationProgress(done, total):
-                self.update(self._merging.id, completed=done, total=total, visible=True)
+                self.update(self._merging.id, completed=done, total=total, visible=total > 0)
             case report.DocumentEnd(document):
                 self._end_document(document)
             case Waiting():

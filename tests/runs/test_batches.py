@@ -16,6 +16,7 @@ from graphreader.ingestion.report import IngestReport
 from graphreader.llm import batches
 from graphreader.settings import Settings
 from graphreader.waiting import Waiting
+from tests.postgres import Postgres
 from tests.runs import chronicle, digest, mind, world
 from tests.runs.batch_server import KEY, BatchServer, Outcome
 from tests.runs.forks import Forks
@@ -174,6 +175,21 @@ def test_partial_failures(books: Books) -> None:
     assert (second.submitted, second.facts, second.waiting) == (5, 3, 5)
     assert third.complete
     assert (third.facts, third.usage.calls) == (5, 6)  # both replies to the sentence 4
+
+
+# The same where PostgreSQL has what is remembered.
+@only_openai
+def test_in_postgresql(books: Books, postgres: Postgres) -> None:
+    runs = SecretStr(postgres.new_database())
+    with BatchServer(mind.think, outcome=fate({0: "expired"})) as server:
+        reports = []
+        for _ in range(3):
+            reports.append(books.ingest(server, runs=runs))
+            server.end()
+
+    assert [one.submitted for one in reports] == [8, 1, 0]
+    assert reports[2].complete
+    assert not (books.home / "batches.sqlite").exists()
 
 
 # What gives nothing twice fails with its reason, costs nothing more, and is read without a batch.
@@ -371,7 +387,8 @@ def test_the_commands(
     assert (submitted.code, waiting.code, read.code) == (0, 0, 0)
     assert "2 waiting for a batch (8 chunks)" in submitted.out
     assert "8 requests submitted, about $0.0" in submitted.err
-    assert "The same command takes the replies" in submitted.err
+    assert "Batch batch_1: submitted, 0 of 8 requests answered." in submitted.err
+    assert "the same command takes them then" in submitted.err
     assert (waiting.json["waiting_chunks"], waiting.json["submitted"]) == (8, 0)
     assert "2 read (8 chunks, 8 facts)" in read.out
     assert json.dumps(waiting.json["batches"]).count("in progress") == 1
