@@ -152,8 +152,9 @@ class LiveRuns:
         return sum(one.ended is None for one in self._runs.values())
 
     def find(self, run: str) -> LiveRun | None:
-        """The run of that id, if it is under way or has just ended."""
-        return self._runs.get(run)
+        """The run of that id, if it is under way or has just ended: another server may go on."""
+        live = self._runs.get(run)
+        return None if live and _is_over(live, time.monotonic()) else live
 
     def begin(
         self,

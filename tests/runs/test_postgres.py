@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from graphreader.agent.adaptive.tasks import TurnTask
 from graphreader.agent.decisions import RationalPlan
 from graphreader.agent.run_store import RunStore
 from graphreader.agent.tasks import PlanTask
@@ -24,7 +25,7 @@ from tests.runs.forks import Fork, Forks
 from tests.runs.openai_faults import SilentAfter
 from tests.runs.openai_server import OpenAIServer
 from tests.runs.test_serve_command import AT_ONCE, CHUNKS, started, upload, watched
-from tests.runs.web_server import client, finished_job
+from tests.runs.web_server import Gate, client, finished_job, serving
 from tests.terminal import Terminal, closed_port, wait_for
 
 Start = Callable[[str], tuple[Fork, str]]
@@ -121,6 +122,38 @@ def test_cancelled_elsewhere(start: Start, model: OpenAIServer, corpus: str) -> 
         cancelled = there.get(f"/api/jobs/{job}").json()["state"]
 
     assert (read["state"], cancelled) == ("finished", "cancelled")
+
+
+# A run that one server has stopped and another one ended is over at both.
+def test_resumed_elsewhere(
+    neo4j: Settings, ring: str, address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("graphreader.web.live_runs.KEPT_SECONDS", 0.0)
+    gate = Gate()
+    gate.open.clear()
+    given = {"mode": "adaptive", "kept_runs": 50, "runs": SecretStr(address)}
+    one, other = [
+        world.reader(
+            *(neo4j, ring, world.scripted(world.RING_FACTS, {TurnTask: gate})),
+            **{"home": tmp_path / name, **given},
+        )
+        for name in ("one", "other")
+    ]
+    with serving(one) as here, serving(other) as there, client(here) as web, client(there) as then:
+        run = web.post(
+            f"/api/corpora/{ring}/questions",
+            json={"question": "Whom did Alpha meet?"},
+            headers={"Prefer": "respond-async"},
+        ).json()["run"]
+        wait_for(lambda: gate.waiting > 0)
+        web.post(f"/api/runs/{run}/stop")
+        gate.open.set()
+        then.post(f"/api/runs/{run}/resume")
+        events = watched(there, run)
+        shown = [each.get(f"/api/runs/{run}").json()["status"] for each in (web, then)]
+
+    assert events[-1] == "QuestionAnswered"
+    assert shown == ["finished", "finished"]
 
 
 # A token opens every server, its limits of a day count for all of them, and it ends everywhere.
