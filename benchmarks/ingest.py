@@ -3,6 +3,7 @@
     python -m benchmarks.ingest            1,000 chunks a run, about ten minutes
     python -m benchmarks.ingest --quick    200 chunks a run
     python -m benchmarks.ingest --full     20,000 chunks a run, at 20 facts a chunk; about an hour
+    python -m benchmarks.ingest --lightrag also compared with LightRAG, 200 chunks a run
 
 Both write the same graph, into a corpus of their own, on the same server, in turn, each run in a
 process of its own: with and without embeddings of 256 dimensions, at 20 and at 50 facts a chunk.
@@ -20,18 +21,20 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
+from typing import TypeVar
 
 from neo4j import GraphDatabase
 
-from benchmarks import bare_loop, chronicle
+from benchmarks import bare_loop, chronicle, light_rag
 from benchmarks.chronicle import Chronicle, InstantDecider, InstantEmbedder
 from benchmarks.measured import Clock, Measured, peak_memory
-from benchmarks.sides import Bench, Side
+from benchmarks.sides import Bench, Side, Work
 from graphreader import tokens
 from graphreader.cli.main import COLLECTIONS
 from graphreader.errors import UnknownCorpusError
@@ -44,11 +47,19 @@ from graphreader.store.connection import Address, Connection, address_of
 from graphreader.store.embedded import server as embedded
 from graphreader.store.writer import GraphWriter
 
+T = TypeVar("T")
+
 WARMING = 400
 """Chunks that each side writes unmeasured: a server compiles what it does often."""
 
 BATCHES = (1, 2, 5)
 """Documents a transaction, of which the bare loop gets the best."""
+
+PEER_SETTINGS = ((2, 4), (4, 16), (4, 64))
+"""`max_parallel_insert` and `llm_model_max_async`: the best pair is taken; first the defaults."""
+
+PEER_CHUNKS, PEER_TRIAL = 200, 80
+"""Chunks a run of a comparison with LightRAG, and of the choice of its settings."""
 
 PACED = 2000
 """The fewest chunks for a comparison of beginning and end: fewer are a few transactions."""
@@ -98,21 +109,23 @@ async def _read(address: Address, corpus: str, texts: Chronicle, embed: bool) ->
     return measured
 
 
-def best_batch(bench: Bench, facts: int, embed: bool) -> int:
-    """How many documents a transaction suit the bare loop best."""
+def best(bench: Bench, chunks: int, facts: int, works: Mapping[T, Work]) -> T:
+    """The settings with the highest rate, from works by their settings."""
     rates = {}
-    for documents in BATCHES:
-        side = Side(bench, partial(bare_loop.write, documents=documents, embed=embed))
-        side.run(bench.texts(WARMING // 2, facts))
-        rates[documents] = side.rate
+    for chosen, work in works.items():
+        side = Side(bench, work)
+        side.run(bench.texts(chunks, facts))
+        rates[chosen] = side.rate
     return max(rates, key=rates.__getitem__)
 
 
 def compare(bench: Bench, chunks: int, facts: int, embed: bool, rounds: int) -> list[Result]:
     """Let both write the same, by turns first, and tell how they did."""
-    batch = best_batch(bench, facts, embed)
+    write = partial(bare_loop.write, embed=embed)
+    works = {number: partial(write, documents=number) for number in BATCHES}
+    batch = best(bench, WARMING // 2, facts, works)
     ours = Side(bench, partial(read, embed=embed))
-    bare = Side(bench, partial(bare_loop.write, documents=batch, embed=embed))
+    bare = Side(bench, works[batch])
     for number in range(rounds):
         texts = bench.texts(chunks, facts)
         order = (bare, ours) if number % 2 == 0 else (ours, bare)
@@ -140,6 +153,31 @@ def compare(bench: Bench, chunks: int, facts: int, embed: bool, rounds: int) -> 
         pace = ours.flatness
         results.append(Result(ends, f"{pace:.2f}", f"{bare.flatness:.2f}", pace, "0.9"))
     return results
+
+
+def compare_lightrag(bench: Bench, facts: int) -> Result:
+    """Let GraphReader, with embeddings, and LightRAG's package read the same texts by turns."""
+    works = {
+        (parallel, requests): partial(light_rag.write, parallel=parallel, requests=requests)
+        for parallel, requests in PEER_SETTINGS
+    }
+    parallel, requests = best(bench, PEER_TRIAL, facts, works)
+    ours = Side(bench, partial(read, embed=True))
+    peer = Side(bench, works[parallel, requests], light_rag.COUNTS)
+    for order in ((peer, ours), (ours, peer)):
+        texts = bench.texts(PEER_CHUNKS, facts)
+        counts = {side: side.run(texts) for side in order}
+        if counts[ours]["key_elements"] != counts[peer]["entities"]:
+            raise RuntimeError(f"The graphs have not the same names: {counts}")
+    what = f"{facts} facts a chunk, with embeddings, compared with lightrag-hku"
+    print(
+        f"{what} {version('lightrag-hku')}: 2 x {PEER_CHUNKS} chunks, {counts[ours]['facts']:,} "
+        f"facts here, {counts[peer]['relations']:,} relations there, {counts[peer]['entities']:,} "
+        f"names each; max_parallel_insert {parallel}, llm_model_max_async {requests}"
+    )
+    print(f"  CPU a chunk: GraphReader {ours.cpu}; LightRAG {peer.cpu}", flush=True)
+    there = f"{peer.rate:.1f} chunks/s (LightRAG)"
+    return Result(what, _rate(ours, facts), there, ours.rate / peer.rate)
 
 
 def _rate(side: Side, facts: int) -> str:
@@ -173,9 +211,16 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="20,000 chunks a run, 20 facts each")
     parser.add_argument("--chunks", type=int, help="chunks a run")
     parser.add_argument("--facts", type=int, action="append", help="facts a chunk (20 and 50)")
+    parser.add_argument(
+        "--lightrag", action="store_true", help="compare with LightRAG, too (extra peers)"
+    )
     parser.add_argument("--json", action="store_true", help="one line of JSON in the end")
     chosen = parser.parse_args()
     load_environment()
+    if chosen.lightrag and Settings.read(model="offline").neo4j_uri:
+        parser.error(
+            "--lightrag leaves indexes behind: unset NEO4J_URI, it takes a Neo4j of its own"
+        )
     chunks = chosen.chunks or (200 if chosen.quick else 20_000 if chosen.full else 1000)
     kinds = chosen.facts or ([20] if chosen.full else [20, 50])
     print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, {chunks:,} chunks a run")
@@ -189,6 +234,8 @@ def main() -> None:
         for facts in kinds:
             for embed in (False, True):
                 results += compare(bench, chunks, facts, embed, 1 if chosen.full else 2)
+            if chosen.lightrag:
+                results.append(compare_lightrag(bench, facts))
     print("\n| what | GraphReader | bare loop | ratio | aim |\n| --- | --- | --- | --- | --- |")
     for one in results:
         print(f"| {one.what} | {one.ours} | {one.bare} | {one.ratio:.2f} | {one.aim} |")

@@ -71,9 +71,9 @@ class Bench:
         """Seconds that the server has computed until now."""
         return float(self._ask(CPU)["seconds"])
 
-    def counts(self, corpus: str) -> dict[str, int]:
+    def counts(self, corpus: str, statement: LiteralString = COUNTS) -> dict[str, int]:
         """What the graph of a corpus holds."""
-        return self._ask(COUNTS, corpus=corpus)
+        return self._ask(statement, corpus=corpus)
 
     def _ask(self, statement: LiteralString, **values: str) -> dict[str, Any]:
         records = self._driver.execute_query(
@@ -85,9 +85,10 @@ class Bench:
 class Side:
     """Runs one of the two, each time in a fresh process, and adds up."""
 
-    def __init__(self, bench: Bench, work: Work) -> None:
+    def __init__(self, bench: Bench, work: Work, counts: LiteralString = COUNTS) -> None:
         self._bench = bench
         self._work = work
+        self._counts: LiteralString = counts
         self.runs: list[Measured] = []
         self.neo4j = 0.0
 
@@ -98,7 +99,7 @@ class Side:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             self.runs.append(pool.submit(self._work, self._bench.address, corpus, texts).result())
         self.neo4j += self._bench.neo4j_cpu() - before
-        return self._bench.counts(corpus)
+        return self._bench.counts(corpus, self._counts)
 
     @property
     def rate(self) -> float:

@@ -98,14 +98,14 @@ def _part(name: str) -> Any:
     return import_module(f"lightrag.{name}")
 
 
-class _Tokenizer:
+class Tokenizer:
     """Our encoding as the package uses one; it copies its settings, and this copy is itself."""
 
     def __init__(self) -> None:
         encoding = tokens.load_encoding(tokens.DEFAULT)
         self.encode, self.decode = encoding.encode_ordinary, encoding.decode
 
-    def __deepcopy__(self, memo: object) -> "_Tokenizer":
+    def __deepcopy__(self, memo: object) -> "Tokenizer":
         return self
 
 
@@ -213,7 +213,7 @@ class LightRAG(BaselineReader):
         rag = package.LightRAG(
             working_dir=str(self._folder),
             workspace=workspace,
-            tokenizer=_Tokenizer(),
+            tokenizer=Tokenizer(),
             embedding_func=_part("utils").EmbeddingFunc(
                 embedder.dimension, service.embed_by(embedder)
             ),
