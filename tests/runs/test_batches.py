@@ -230,12 +230,12 @@ def test_an_expired_batch(books: Books) -> None:
 # A request that the service rejects is made in another form, as without a batch; the others keep
 # theirs.
 def test_a_rejected_form(books: Books) -> None:
-    with BatchServer(mind.think, outcome=fate({5: "invalid"})) as server:
+    with BatchServer(mind.think, outcome=fate({0: "invalid"})) as server:
         for _ in range(2):
-            books.ingest(server)
+            books.ingest(server, concurrency=1)
             server.end()
-        assert books.ingest(server).complete
-    assert [sentences(one) for one in server.rounds] == [SENTENCES, SENTENCES[5:6]]
+        assert books.ingest(server, concurrency=1).complete
+    assert [sentences(one) for one in server.rounds] == [SENTENCES, SENTENCES[:1]]
 
 
 # A chunk whose facts exceed one reply is divided, and both halves are in the next batch.

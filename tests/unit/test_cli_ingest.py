@@ -3,6 +3,7 @@
 import json
 import re
 from contextlib import redirect_stderr
+from dataclasses import replace
 
 import pytest
 import typer
@@ -172,6 +173,21 @@ def test_many_problems(capsys: pytest.CaptureFixture[str]) -> None:
         "refused    5 more documents (--verbose lists all)",
         "read       1 document, 12 chunks",
     ]
+
+
+# A further pass over the same sources, as batches need it, is counted anew.
+def test_two_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    with IngestProgress() as progress:
+        for one, read in ((replace(READ, status="waiting"), 3), (READ, 9)):
+            progress(SourceCount(1))
+            progress(DocumentStart("life", 12, 12))
+            progress(ChunkProgress("life", read, 40))
+            progress(NormalizationProgress(0, 0))
+            progress(DocumentEnd(one))
+        status = progress.status()
+
+    assert status.startswith("9 of 12 chunks")
+    assert capsys.readouterr().err.splitlines() == ["read       1 document, 12 chunks"]
 
 
 # A log of a long run says how far it is, after ten seconds and 5 % of the chunks or five minutes,
