@@ -113,12 +113,11 @@ class RunStore:
     async def take(self, record: RunRecord) -> None:
         """Work on a kept run. Raises UsageError if it is under way."""
         run, now = record.summary, time.time()
-        self.failures.pop(run.run, None)
         statement = """
         UPDATE runs SET status = 'running', holder = ?, updated = ?, error = NULL, reading = NULL
-        WHERE id = ? AND holder = ?
+        WHERE id = ? AND holder = ? AND updated = ?
         """
-        values = now, run.run, record.holder
+        values = now, run.run, record.holder, run.updated
         if run.status == "running" or not await self._hold(
             run.run, lambda holder: (statement, (holder, *values))
         ):
@@ -127,6 +126,7 @@ class RunStore:
                 + (f" in process {run.process}" if run.process else "")
                 + ": wait until it has ended, or end it."
             )
+        self.failures.pop(run.run, None)
 
     async def end(
         self, id: str, status: Status, reading: Reading | None = None, error: str | None = None
@@ -224,7 +224,11 @@ class RunStore:
     async def _records(self, query: str, *values: Any) -> list[RunRecord]:
         rows = await self._read(query, *values)
         locked = await self._database.arun(self._database.locked) if rows else None
-        return [_record(row, locked) for row in rows]
+        records = [_record(row, locked) for row in rows]
+        if locked is not None and any(one.summary.status == "interrupted" for one in records):
+            rows = await self._read(query, *values)  # a run may have ended before the second look
+            records = [_record(row, locked) for row in rows]
+        return records
 
     async def _write(self, statement: str, *rows: Row) -> int:
         return await self._open().awrite(statement, *rows)

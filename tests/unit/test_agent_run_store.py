@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -132,6 +133,18 @@ async def test_taken_once(store: RunStore, place: Path | str) -> None:
     assert (taken.summary.status, taken.summary.error, taken.reading) == ("running", None, None)
     assert left.summary.status == "interrupted"
     assert {type(one) for one in race} == {type(None), UsageError}
+
+
+# Who has seen a run as interrupted does not take it once it has ended.
+async def test_ended_meanwhile(store: RunStore) -> None:
+    await begin(store, "r")
+    seen = await store.get("r")
+    seen = replace(seen, summary=replace(seen.summary, status="interrupted"))
+    await store.end("r", "finished", READING)
+    with pytest.raises(UsageError, match="under way"):
+        await store.take(seen)
+
+    assert (await store.get("r")).reading == READING
 
 
 # A unique prefix of an id is enough, and a whole id counts before longer ones.
