@@ -389,6 +389,7 @@ class IngestProgress(JobProgress):
             case report.NormalizationProgress(done, total):
                 self.update(self._merging.id, completed=done, total=total, visible=total > 0)
             case report.DocumentEnd(document):
+                self._add_to_total(self._chunks, -document.waiting)
                 self._end_document(document)
             case Waiting():
                 self.wait(event)

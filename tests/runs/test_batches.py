@@ -347,7 +347,7 @@ def test_a_refused_batch(books: Books) -> None:
         assert books.ingest(server).submitted == 8
 
 
-# Who has no batches is told so before anything is read.
+# Without batches a sentence says so before anything is read.
 @only_openai
 def test_no_batches(books: Books) -> None:
     with BatchServer(mind.think, has_batches=False) as server:

@@ -175,18 +175,22 @@ def test_many_problems(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-# A further pass over the same sources, as batches need it, is counted anew.
+# A further pass over the same sources, as batches need it, is counted anew; chunks that wait for a
+# batch are not those of a pass.
 def test_two_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    statuses = []
     with IngestProgress() as progress:
-        for one, read in ((replace(READ, status="waiting"), 3), (READ, 9)):
+        for missing, end in ((12, replace(READ, status="waiting", waiting=9)), (9, READ)):
             progress(SourceCount(1))
-            progress(DocumentStart("life", 12, 12))
-            progress(ChunkProgress("life", read, 40))
+            progress(DocumentStart("life", 12, missing))
+            progress(ChunkProgress("life", 3, 40))
             progress(NormalizationProgress(0, 0))
-            progress(DocumentEnd(one))
-        status = progress.status()
+            progress(DocumentEnd(end))
+            progress(SourceEnd())
+            statuses.append(progress.status())
 
-    assert status.startswith("9 of 12 chunks")
+    assert statuses[0].startswith("3 of 3 chunks, 40 facts")
+    assert statuses[1].startswith("3 of 9 chunks")
     assert capsys.readouterr().err.splitlines() == ["read       1 document, 12 chunks"]
 
 
