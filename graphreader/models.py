@@ -97,7 +97,8 @@ def open_batch_decider(settings: Settings, corpus: str) -> BatchDecider:
         BatchService(name, queue=queue, **_service_options(settings, name, setting, network)),
         queue=queue,
         prices=Prices.of(settings, batch=True),
-        **_decider_options(settings, name, setting, network, settings.keep_replies != "off"),
+        # Always kept: the parts of a chunk may be answered by several batches.
+        **_decider_options(settings, name, setting, network, keep_replies=True),
     )
 
 

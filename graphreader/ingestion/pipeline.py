@@ -319,7 +319,8 @@ class Pipeline:
                 return
             try:
                 result = await extract(self._decider, job.document, chunk, self._budget)
-            except PendingError:  # its cost counts when all replies to the chunk are there
+            except PendingError as error:
+                self._usage += error.spent
                 job.waiting += 1
                 self._in_flight.release()
                 self._end_waiting(job)

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
 
 from graphreader.errors import (
     BudgetError,
@@ -27,6 +28,7 @@ from graphreader.llm.cache import key_of
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import Budget, Decision, DecisionResult, Task, TokenCallback
 from graphreader.llm.retry import ModelService, causes
+from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
 T = TypeVar("T")
@@ -34,10 +36,14 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Conversation:
-    """The requests of one decision whose answers are used, and the budget of further ones."""
+    """The requests of one decision whose answers are used, and the budget of further ones.
+
+    `is_counted`: the cost of the last answer is part of an earlier report.
+    """
 
     budget: Budget
     keys: list[str] = field(default_factory=list)
+    is_counted: bool = False
 
 
 _conversation: ContextVar[_Conversation] = ContextVar("conversation")
@@ -68,10 +74,12 @@ class BatchTransport:
         if answer is None or answer[0] is None:
             path = url.removeprefix(self._base_url)
             raise _UnansweredError(key, path, json.loads(content), in_batch=answer is not None)
-        status, text = answer
+        status, text, is_counted = answer
         if status == FAILED:
             raise ReplyError(text)
-        _conversation.get().keys.append(key)
+        conversation = _conversation.get()
+        conversation.keys.append(key)
+        conversation.is_counted = is_counted
         httpx = import_module(type(request).__module__.partition(".")[0])  # or its successor
         headers = {"content-type": "application/json"}
         return httpx.Response(status, headers=headers, content=text.encode(), request=request)
@@ -126,6 +134,7 @@ class BatchDecider(LanguageModelDecider):
         try:
             result = await super(BatchDecider, self.untaught()).decide(task)
         except (PendingError, BudgetError, CutOffError, WindowError):
+            self.queue.count(conversation.keys)
             raise
         except DecisionError as error:
             await self.queue.fail(conversation.keys, str(error))
@@ -136,6 +145,12 @@ class BatchDecider(LanguageModelDecider):
             _conversation.reset(token)
         self.queue.settle(conversation.keys)
         return result
+
+    def _usage(self, message: AIMessage, prompt_tokens: int) -> Usage:
+        """The cost of one reply, unless an earlier run has counted it."""
+        if _conversation.get().is_counted:
+            return Usage()
+        return super()._usage(message, prompt_tokens)
 
     async def aclose(self) -> None:
         """Close the connections and the files."""

@@ -57,12 +57,13 @@ CREATE TABLE IF NOT EXISTS requests (
     batch TEXT,
     tries INTEGER NOT NULL,
     status INTEGER,
-    reply TEXT
+    reply TEXT,
+    counted INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS requests_of_batch ON requests (batch)
 """
 _LOOK_UP: Final = """
-SELECT batches.id, requests.status, requests.reply
+SELECT batches.id, requests.status, requests.reply, requests.counted
 FROM requests LEFT JOIN batches ON batches.id = requests.batch WHERE requests.key = ?
 """
 _LIST: Final = """
@@ -300,14 +301,18 @@ class BatchQueue:
         self._database = database_at(place, _TABLES, CacheError, remedy, durable=True)
         self._file = TemporaryFile()  # noqa: SIM115  # closed by aclose
         self._collected: dict[str, int] = {}  # the bytes of each request in the file, in order
+        self._used: list[str] = []
         self._done: list[str] = []
 
-    async def lookup(self, key: str) -> tuple[int | None, str] | None:
-        """The answer to a request: status and text; (None, ""): it is in a batch; None: neither."""
-        for batch, status, reply in await self._database.aread(_LOOK_UP, key):
+    async def lookup(self, key: str) -> tuple[int | None, str, bool] | None:
+        """The answer to a request: status, text, and whether its cost is counted already.
+
+        The status is None for a request that is in a batch; all is None for a new one.
+        """
+        for batch, status, reply, counted in await self._database.aread(_LOOK_UP, key):
             if batch or status is not None:
-                return status, reply or ""
-        return (None, "") if key in self._collected else None
+                return status, reply or "", bool(counted)
+        return (None, "", False) if key in self._collected else None
 
     def collect(self, key: str, path: str, body: Any, tokens: int, budget: Budget) -> None:
         """Keep a request, of at most so many tokens with its reply, for the next batch."""
@@ -318,6 +323,10 @@ class BatchQueue:
         self._file.write(line)
         self._collected[key] = len(line)
         self.tokens += tokens
+
+    def count(self, keys: Sequence[str]) -> None:
+        """Let the cost of these answers be counted from the next `submit` on."""
+        self._used += keys
 
     def settle(self, keys: Sequence[str]) -> None:
         """Forget the answers to these requests with the next `submit`."""
@@ -361,9 +370,12 @@ class BatchQueue:
     async def submit(self) -> None:
         """Submit what was collected. Raises DecisionError; the next `fetch` knows what exists."""
         async with self._locked():
-            done = [(key,) for key in self._done]
-            await self._database.awrite("DELETE FROM requests WHERE key = ?", *done)
-            self._done = []
+            for statement, keys in (
+                ("UPDATE requests SET counted = 1 WHERE key = ?", self._used),
+                ("DELETE FROM requests WHERE key = ?", self._done),
+            ):
+                await self._database.awrite(statement, *((key,) for key in keys))
+            self._used, self._done = [], []
             for part in self._parts():
                 await self._submit(part)
             self._collected = {}

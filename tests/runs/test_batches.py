@@ -174,7 +174,8 @@ def test_partial_failures(books: Books) -> None:
     assert [sentences(one) for one in server.rounds] == [SENTENCES, SENTENCES[:5]]
     assert (second.submitted, second.facts, second.waiting) == (5, 3, 5)
     assert third.complete
-    assert (third.facts, third.usage.calls) == (5, 6)  # both replies to the sentence 4
+    assert third.facts == 5
+    assert (second.usage.calls, third.usage.calls) == (3 + 1, 5)  # two replies to sentence 4
 
 
 # The same where PostgreSQL has what is remembered.
@@ -200,7 +201,7 @@ def test_failing_twice(books: Books) -> None:
 
     with BatchServer(reply, outcome=fate({0: "expired"}, tries=2)) as server:
         for _ in range(2):
-            books.ingest(server)
+            second = books.ingest(server)
             server.end()
         third, fourth = books.ingest(server), books.ingest(server)
         server.reply = mind.think
@@ -212,7 +213,8 @@ def test_failing_twice(books: Books) -> None:
     assert (failed.status, [one.chunk for one in failed.failed]) == ("incomplete", [0, 1])
     assert "gave no reply in 2 batches (" in failed.failed[0].reason
     assert "could not be used" in failed.failed[1].reason
-    assert (third.usage.calls, fourth.usage.calls, fourth.submitted) == (2, 0, 0)
+    assert [one.usage.calls for one in (second, third, fourth)] == [7, 1, 0]
+    assert fourth.submitted == 0
     assert [one.failed for one in fourth.documents] == [one.failed for one in third.documents]
     assert retried.complete
 
@@ -238,24 +240,29 @@ def test_a_rejected_form(books: Books) -> None:
     assert [sentences(one) for one in server.rounds] == [SENTENCES, SENTENCES[:1]]
 
 
-# A chunk whose facts exceed one reply is divided, and both halves are in the next batch.
+# A chunk whose facts exceed one reply is divided, and its parts are in the next batch; where one of
+# them expires, the others are not paid for again, and each reply counts once.
 @only_openai
 def test_a_divided_chunk(books: Books) -> None:
     chronicle.write(books.texts / "long", 1)
     first, last = "had left Town", "who had been there"
 
     def outcome(text: str, before: int) -> Outcome:
-        return "cut off" if first in text and last in text else ""
+        if first in text:
+            return "cut off" if last in text else ""
+        return "expired" if last in text and not before else ""
 
     with BatchServer(mind.think, outcome=outcome) as server:
-        for _ in range(2):
-            report = books.ingest(server, chunk_tokens=chronicle.CHUNK_TOKENS)
+        reports = []
+        for _ in range(4):
+            reports.append(books.ingest(server, chunk_tokens=chronicle.CHUNK_TOKENS))
             server.end()
-        read = books.ingest(server, chunk_tokens=chronicle.CHUNK_TOKENS)
 
-    assert report.submitted > 1
-    assert read.complete
-    assert len(server.rounds) == 2
+    rounds = [len(one) for one in server.rounds]
+    assert (len(rounds), rounds[2]) == (3, 1)
+    assert rounds[1] > 1
+    assert reports[3].complete
+    assert sum(one.usage.calls for one in reports) == sum(rounds) - 1  # all but the expired one
 
 
 # A text that is changed meanwhile: the replies to its other chunks are used, the change is new.
