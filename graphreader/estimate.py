@@ -293,8 +293,8 @@ class Plan:
     """What a corpus of `documents` like those of an estimate needs, all of it estimated.
 
     `hours` are those by each limit, of which the largest counts: the settings
-    "requests_per_minute", "tokens_per_minute" and "concurrency", and "writing" into Neo4j. `disk`
-    is in bytes; `heap`, `page_cache` and `file_cache` (the operating system's, for vectors and
+    "requests_per_minute", "tokens_per_minute" and "concurrency", which do not limit batches, and
+    "writing" into Neo4j. `disk` is in bytes; `heap`, `page_cache` and `file_cache` (the operating system's, for vectors and
     words) are in MiB.
     """
 
@@ -352,7 +352,7 @@ def plan(sample: Estimate, documents: int, settings: Settings) -> Plan:
         key_elements=elements,
         reading=reading,
         embedding=embedding,
-        hours=_hours(reading, facts, settings),
+        hours=_hours(Spending() if sample.batch else reading, facts, settings),
         disk=round(disk),
         heap=next((heap for most, heap in HEAPS if facts <= most), 2048),
         page_cache=max(SMALLEST_PAGE_CACHE, round((disk - lucene - FIXED_BYTES) / MIB)),

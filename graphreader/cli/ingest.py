@@ -67,10 +67,9 @@ ESTIMATE_EXAMPLES = (
 )
 
 _LISTED_FAILURES = 10  # failed chunks whose reasons are printed; the JSON has all
-_LISTED_DOCUMENTS = 20  # with problems
+_LISTED_DOCUMENTS = 20  # that are refused, or of which parts are skipped
 _LISTED_PARTS = 3  # skipped parts of one document that are listed
 _STATUS_WIDTH = 11
-_PROBLEMS = ("refused", "incomplete")
 _STATUS_STYLES = {"read": "green", "unchanged": "dim", "incomplete": "yellow", "refused": "red"}
 _STATUS_STYLES |= {"waiting": "cyan"}
 _UNKNOWN_PRICE = "not known: set it in a file (GRAPHREADER_PRICES)"
@@ -268,7 +267,7 @@ def _print_estimate(
             value["plan"] = {**asdict(plan), "dollars": plan.dollars, "limit": plan.limit}
         print_json(value)
     elif result.documents:
-        rows = _estimate_rows(result) + (_plan_rows(plan, settings) if plan else [])
+        rows = _estimate_rows(result) + (_plan_rows(plan, settings, batch) if plan else [])
         print_table([(Text(name, "bold"), value) for name, value in rows], "", "", header=False)
     for refusal in result.refused:
         print_error(refusal)
@@ -304,7 +303,7 @@ def _estimate_rows(result: "Estimate") -> list[tuple[str, str]]:
     ]
 
 
-def _plan_rows(plan: "Plan", settings: "Settings") -> list[tuple[str, str]]:
+def _plan_rows(plan: "Plan", settings: "Settings", batch: bool) -> list[tuple[str, str]]:
     from graphreader.settings import variable
 
     reading, times = plan.reading, []
@@ -325,7 +324,7 @@ def _plan_rows(plan: "Plan", settings: "Settings") -> list[tuple[str, str]]:
     memory = f"GRAPHREADER_NEO4J_HEAP={plan.heap}m GRAPHREADER_NEO4J_PAGE_CACHE={plan.page_cache}m"
     return [
         *rows,
-        ("time", times[0]),
+        ("time", f"{times[0]}{', and that of the batches, within a day as a rule' * batch}"),
         *[("", f"each of the others alone: {', '.join(times[1:])}")] * (len(times) > 1),
         ("disk", f"{plan.disk / 1e9:,.1f} GB"),
         ("Neo4j", memory),
@@ -358,9 +357,10 @@ class IngestProgress(JobProgress):
             self.new_task(name, visible=False)
             for name in ("Sources", "Chunks", "Key elements", "Merging")
         )
-        self._facts = self._tokens = self._problems = 0
+        self._facts = self._tokens = self._failed = 0
         self._usage = Usage()
         self._verbose = verbose
+        self._listed = set["DocumentReport"]()  # with problems
         self._ended = Counter[str]()  # status: documents without a line of their own
         self._ended_chunks = Counter[str]()
 
@@ -372,6 +372,8 @@ class IngestProgress(JobProgress):
             case report.SourceCount(sources):  # with batches there are several passes
                 for one in self.tasks:
                     self.reset(one.id, total=0, visible=False)
+                self._samples.clear()
+                self._failed = 0
                 self._ended.clear()
                 self._ended_chunks.clear()
                 self._add_to_total(self._sources, sources)
@@ -400,7 +402,7 @@ class IngestProgress(JobProgress):
         super().__exit__(*raised)
         for status, number in self._ended.items():
             text = f"{plural(number, 'document')}, {plural(self._ended_chunks[status], 'chunk')}"
-            if status in _PROBLEMS:
+            if status == "refused":
                 text = f"{plural(number, 'more document')} (--verbose lists all)"
             print_progress(f"{status:<{_STATUS_WIDTH}}{text}")
 
@@ -431,15 +433,24 @@ class IngestProgress(JobProgress):
         parts = [f"{_done_of_all(task)} chunks", *self.pace(task, left)]
         if sources.remaining:
             parts.append(f"{_done_of_all(sources)} sources")
+        failed = [f"{plural(self._failed, 'chunk')} without facts"] * bool(self._failed)
         usage = self._usage
         spent = cost_text(usage) if usage.tokens or usage.reused else plural(self._tokens, "token")
-        return ", ".join([*parts, plural(self._facts, "fact"), spent])
+        return ", ".join([*parts, plural(self._facts, "fact"), *failed, spent])
 
     def _end_document(self, document: "DocumentReport") -> None:
-        """Print a line about one of the first documents with a problem; count the others."""
-        has_problem = document.status in _PROBLEMS or document.skipped
-        self._problems += bool(has_problem)
-        if self._verbose or (has_problem and self._problems <= _LISTED_DOCUMENTS):
+        """Print a line about one of the first documents with a problem; count the others.
+
+        Chunks without facts are listed at the end.
+        """
+        has_problem = document.status == "refused" or document.skipped
+        self._failed += len(document.failed)
+        if has_problem and document in self._listed:  # by a pass before
+            return
+        if has_problem and len(self._listed) < _LISTED_DOCUMENTS:
+            self._listed.add(document)
+            self._print_document(document)
+        elif self._verbose:
             self._print_document(document)
         else:
             self._ended[document.status] += 1

@@ -162,16 +162,22 @@ def test_a_short_log(
     assert re.sub(r"\x1b\[[\d;]*m", "", err).split("\n") == [*lines, ""]
 
 
-# A folder with many problems lists the first twenty of its documents, and counts all others.
+# A folder with many problems lists the first twenty of its documents once, and counts all others;
+# chunks without facts are listed at the end only.
 def test_many_problems(capsys: pytest.CaptureFixture[str]) -> None:
     with IngestProgress() as progress:
-        for event in [DocumentEnd(REFUSED)] * 25 + [DocumentEnd(READ)]:
-            progress(event)
+        for number in [*range(25), *range(20)]:
+            progress(DocumentEnd(replace(REFUSED, source=f"{number}.txt")))
+        progress(DocumentEnd(READ))
+        progress(DocumentEnd(replace(ODD, skipped=())))
+        status = progress.status()
 
+    assert "12 chunks without facts" in status
     assert capsys.readouterr().err.splitlines() == [
         *[PROBLEMS[0]] * 20,
         "refused    5 more documents (--verbose lists all)",
         "read       1 document, 12 chunks",
+        "incomplete 1 document, 14 chunks",
     ]
 
 

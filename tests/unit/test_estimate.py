@@ -186,14 +186,15 @@ def test_plan() -> None:
     assert result.heap == 1024
 
 
-# Without limits a minute only the requests at once and writing count; an unknown price is not known
-# for more documents either.
+# Without limits a minute only the requests at once and writing count, with batches only writing; an
+# unknown price is not known for more documents either.
 def test_plan_without_limits() -> None:
     unpriced = replace(SAMPLE, reading=replace(SAMPLE.reading, dollars=None))
     result = plan(unpriced, 20, settings(concurrency=256))
 
     assert (result.dollars, result.chunks) == (None, 40)
     assert set(result.hours) == {"concurrency", "writing"}
+    assert set(plan(replace(SAMPLE, batch=True), 20, settings()).hours) == {"writing"}
     assert (result.heap, result.page_cache) == (512, 128)
 
 
