@@ -294,8 +294,8 @@ class Plan:
 
     `hours` are those by each limit, of which the largest counts: the settings
     "requests_per_minute", "tokens_per_minute" and "concurrency", which do not limit batches, and
-    "writing" into Neo4j. `disk` is in bytes; `heap`, `page_cache` and `file_cache` (the operating system's, for vectors and
-    words) are in MiB.
+    "writing" into Neo4j. `disk` is in bytes; `heap`, `page_cache` and `file_cache` (the operating
+    system's, for vectors and words) are in MiB.
     """
 
     documents: int
