@@ -64,6 +64,9 @@ class Database(ABC):
         self._failure: GraphReaderError | None = None
         self._retry_at = 0.0
 
+    def __del__(self) -> None:
+        self.close()
+
     @property
     def is_missing(self) -> bool:
         """Whether nothing was ever written: reading makes no file."""
@@ -171,7 +174,12 @@ class Database(ABC):
 
 
 def database_at(
-    place: Path | str, tables: str, error: type[GraphReaderError], remedy: str, **options: bool
+    place: Path | str,
+    tables: str,
+    error: type[GraphReaderError],
+    remedy: str,
+    *,
+    durable: bool = False,
 ) -> Database:
     """The tables in a file, which a path names, or at an address of PostgreSQL.
 
@@ -179,7 +187,7 @@ def database_at(
     """
     if isinstance(place, str):
         return PostgresDatabase(place, tables, error, remedy)
-    return SqliteDatabase(place, tables, error, remedy, **options)
+    return SqliteDatabase(place, tables, error, remedy, durable=durable)
 
 
 class UnknownDatabaseError(sqlite3.DatabaseError):
@@ -190,7 +198,7 @@ class SqliteDatabase(Database):
     """A file that several processes share and only its owner can read.
 
     What is `durable` survives a power cut; the rest is not lost by a killed process, and no writing
-    waits for the disk. Without `held` each use opens the file anew, also one that replaces it.
+    waits for the disk. A file that replaces it is opened at the next use.
     """
 
     def __init__(
@@ -201,16 +209,16 @@ class SqliteDatabase(Database):
         remedy: str,
         *,
         durable: bool = False,
-        held: bool = True,
     ) -> None:
         self.path = path.expanduser()
-        self._is_durable, self._is_held = durable, held
+        self._is_durable = durable
+        self._number = 0  # of the open file
         super().__init__(str(self.path), tables, error, remedy)
 
     @property
     def is_missing(self) -> bool:
         """Whether there is no file yet."""
-        return self._connection is None and not self.path.exists()
+        return not self.path.exists()
 
     def clear(self, table: str) -> int:
         """Delete all rows of a table, or a damaged file; returns the number of rows."""
@@ -254,11 +262,9 @@ class SqliteDatabase(Database):
         return [self.path.with_name(self.path.name + one) for one in ("", "-wal", "-shm")]
 
     def _attempt(self, work: Callable[[Any], T]) -> T:
-        try:
-            return super()._attempt(work)
-        finally:
-            if not self._is_held:
-                self.close()
+        if self._connection and (self.is_missing or self.path.stat().st_ino != self._number):
+            self.close()
+        return super()._attempt(work)
 
     def _open(self) -> sqlite3.Connection:
         if not self.path.exists():
@@ -274,6 +280,7 @@ class SqliteDatabase(Database):
                 file.execute("PRAGMA journal_mode = WAL")
             file.execute(f"PRAGMA synchronous = {'FULL' if self._is_durable else 'NORMAL'}")
             file.isolation_level = "IMMEDIATE"
+            self._number = self.path.stat().st_ino
         except BaseException:
             file.close()
             raise

@@ -105,6 +105,7 @@ def serve(
         with suppress(UsageError):  # another server has just made it
             secret = tokens.create("first", "admin")
             print(f"Its first token, an admin's, is shown only here: {secret}", flush=True)
+    tokens.close()
     with ThreadPoolExecutor(1) as thread:
         ended = thread.submit(lambda: sync.run(server.serve(sockets=[listening])))
         try:

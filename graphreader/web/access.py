@@ -93,7 +93,7 @@ class TokenStore:
 
     def __init__(self, place: Path | str) -> None:
         remedy = "delete it and make new tokens"
-        self._database = database_at(place, _TABLES, AccessError, remedy, held=False)
+        self._database = database_at(place, _TABLES, AccessError, remedy)
         self._database.patience = 0.0  # the event loop counts what is spent
 
     def create(

@@ -367,6 +367,20 @@ async def test_broken_tokens(tmp_path: Path) -> None:
     assert await asked_of(guarded, authorization="Bearer x") == 503
 
 
+# The tokens of a file that was deleted open nothing, also where another file takes its place.
+async def test_deleted_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "tokens.sqlite"
+    store = TokenStore(path)
+    guarded = Protection(application, store, None)
+    old = store.create("anna", "admin")
+    before = await asked_of(guarded, authorization=f"Bearer {old}")
+    path.unlink()
+    new = TokenStore(path).create("anna", "admin")
+    after = [await asked_of(guarded, authorization=f"Bearer {one}") for one in (old, new)]
+
+    assert (before, after) == (200, [401, 200])
+
+
 # A path that leads around the open ones by dots, or by the proxy's own path, needs a token.
 @pytest.mark.parametrize("path", ["/static", "/static/a", "/healthz/a", "/login/../a"])
 async def test_open_paths(tmp_path: Path, path: str) -> None:
