@@ -16,7 +16,7 @@ from graphreader.errors import (
 )
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.extraction import ExtractionTask
-from graphreader.ingestion.report import FailedChunk, IngestReport
+from graphreader.ingestion.report import ChunkProgress, FailedChunk, IngestEvent, IngestReport
 from graphreader.settings import Settings
 from graphreader.store.writer import GraphWriter
 from graphreader.testing import ScriptedDecider
@@ -42,12 +42,12 @@ pytestmark = pytest.mark.usefixtures("cleaned")
 
 # Every chunk is asked for once, the same file again asks for nothing; an edit asks for what it
 # changed, as estimated, and removes what it replaced; the others keep their summaries. Equal texts
-# share key elements, not facts.
+# share key elements, not facts. The progress has the cost so far.
 def test_reading_again(neo4j: Settings, corpus: str, texts: Path) -> None:
-    decider = world.scripted(FACTS, {})
+    decider, events = world.scripted(FACTS, {}), list[IngestEvent]()
     changed = [*SENTENCES[:5], "Nobody lives in the town of glass.", *SENTENCES[6:]]
     with world.reader(neo4j, corpus, decider) as reader:
-        first = reader.ingest(texts)
+        first = reader.ingest(texts, progress=events.append)
         sizes, documents = reader.stats(), reader.documents()
         again = reader.ingest(texts, texts / "people.txt")
         assert (reader.stats(), reader.documents()) == (sizes, documents)
@@ -60,6 +60,7 @@ def test_reading_again(neo4j: Settings, corpus: str, texts: Path) -> None:
 
     assert (first.documents[0].status, first.facts, sizes.key_elements) == ("read", 12, 24)
     assert [(one.status, one.asked) for one in again.documents] == [("unchanged", 0)]
+    assert [one.usage.calls for one in events if isinstance(one, ChunkProgress)][-1] == 12
     assert estimate.missing == edited.asked_chunks <= 3 + 2
     assert set(asked(decider)) <= {*SENTENCES[4:7], *SENTENCES[:2]}
     assert (stats.chunks, stats.facts, stats.key_elements) == (14, 13, 22)
