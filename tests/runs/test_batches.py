@@ -155,6 +155,21 @@ def test_killed_while_submitting(books: Books, forks: Forks, exists: bool) -> No
     assert len(server.batches) == 1
 
 
+# Where the reply to a creation is lost, the batch is searched before another one is created.
+def test_a_lost_reply(books: Books) -> None:
+    losses = iter([ConnectionError()])
+
+    def lose() -> None:
+        for loss in losses:
+            raise loss
+
+    with BatchServer(mind.think, after_create=lose) as server:
+        assert books.ingest(server).submitted == 8
+        server.end()
+        assert books.ingest(server).facts == 8
+    assert len(server.batches) == 1
+
+
 # Requests without a usable reply are submitted again, alone: those that expired, failed at the
 # service, are missing in the results or malformed there, and one whose reply fits no schema.
 def test_partial_failures(books: Books) -> None:
