@@ -19,6 +19,7 @@ from graphreader.database import Database
 from graphreader.errors import UsageError
 from graphreader.settings import Settings
 from graphreader.web.access import AccessError, LimitError, TokenStore
+from graphreader.web.jobs import Job, JobStore
 from tests.postgres import PASSWORD, Postgres
 from tests.runs import chronicle, mind, world
 from tests.runs.forks import Fork, Forks
@@ -116,12 +117,26 @@ def test_cancelled_elsewhere(start: Start, model: OpenAIServer, corpus: str) -> 
         wait_for(hanging.hangs.is_set)
         model.script = None
         following = upload(there, corpus, 10, 1)
-        for each in (web, there):
-            each.post(f"/api/jobs/{job}/cancel")
-        read = finished_job(web, following)
-        cancelled = there.get(f"/api/jobs/{job}").json()["state"]
+        there.post(f"/api/jobs/{job}/cancel")
+        wait_for(lambda: web.get(f"/api/jobs/{following}").json()["state"] == "finished")
+        cancelled = web.get(f"/api/jobs/{job}").json()["state"]
 
-    assert (read["state"], cancelled) == ("finished", "cancelled")
+    assert cancelled == "cancelled"
+
+
+# Servers do jobs of different corpora side by side, and those of one corpus in turn; those of a
+# server that is gone are free.
+async def test_claimed_once(address: str, tmp_path: Path) -> None:
+    one, other = JobStore(address), JobStore(address)
+    for number, corpus in enumerate("ccd"):
+        job = Job(str(number), corpus, "anna", (), "queued", float(number), 0.0)
+        await one.add(job, tmp_path)
+    claimed = [await one.claim(), await other.claim()]
+    await one.aclose()
+    claimed.append(await other.claim())
+    await other.aclose()
+
+    assert [one.job for one in claimed if one] == ["0", "2", "0"]
 
 
 # A run that one server has stopped and another one ended is over at both.
