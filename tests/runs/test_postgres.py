@@ -251,7 +251,7 @@ def test_away_in_the_middle(
 # A lost connection is opened again at the next step, and its run stays that of its process.
 async def test_lost_connection(address: str) -> None:
     query = """
-    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()
     """
     one, other = RunStore(address), RunStore(address)
