@@ -39,6 +39,7 @@ NOT_RUN = (
     ("docs/start.md", "python3 -m venv .venv", "installs"),
     ("docs/start.md", "OPENAI_API_KEY", "a key"),
     ("docs/your-files.md", 'pip install -e ".[documents]"', "installs"),
+    ("docs/models-and-cost.md", "ingest --batch", "a key"),
     ("docs/neo4j-in-production.md", "docker compose up", "Docker"),
     ("docs/neo4j-in-production.md", "docker compose stop", "Docker"),
     ("docs/serve.md", 'pip install -e ".[serve]"', "a server"),
