@@ -71,6 +71,10 @@ class DownloadError(ServerError):
     """A jar of the embedded server could not be fetched, or has the wrong checksum."""
 
 
+class ClusterError(GraphReaderError):
+    """The Ray cluster cannot be reached, or has lost its workers."""
+
+
 class CacheError(GraphReaderError):
     """The kept replies cannot be counted or cleared. Runs go on without them."""
 

@@ -6,10 +6,14 @@ graph; the next run asks only for what is missing there.
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 
 from graphreader.documents import Chunk, Document
 from graphreader.errors import DecisionError, PendingError
@@ -431,14 +435,33 @@ class Pipeline:
 
 
 def _loaded(sources: Sequence[Source], corpus: str) -> Iterator[_Loaded]:
-    """Load the documents, each held back until it is known whether it is a source's last one."""
-    for source in sources:
-        documents = source.documents(corpus)
-        last = next(documents, None)
-        for document in documents:
-            yield last, False
-            last = document
-        yield last, True
+    """Load documents in order, each held back until it is known whether it is a source's last one.
+
+    The following sources begin to be loaded meanwhile.
+    """
+    threads, left = ThreadPoolExecutor(LOADED_AT_ONCE, "loading"), iter(sources)
+    begun: deque[Future[tuple[Document | Refused | None, Iterator[Document | Refused]]]] = deque()
+    try:
+        while True:
+            for source in islice(left, LOADED_AT_ONCE - len(begun)):
+                begun.append(threads.submit(copy_context().run, _begin, source, corpus))
+            if not begun:
+                return
+            last, documents = begun.popleft().result()
+            for document in documents:
+                yield last, False
+                last = document
+            yield last, True
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin(
+    source: Source, corpus: str
+) -> tuple[Document | Refused | None, Iterator[Document | Refused]]:
+    """The first document of a source, and the others."""
+    documents = source.documents(corpus)
+    return next(documents, None), documents
 
 
 def _next_batch(loaded: Iterator[_Loaded]) -> list[_Loaded]:

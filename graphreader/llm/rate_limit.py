@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from graphreader.waiting import SLOW_SECONDS, Waiting, announce
@@ -164,6 +165,11 @@ def in_background() -> Iterator[None]:
 def rate_limiter() -> RateLimiter:
     """The limiter of the running event loop. GraphReader works in one loop of the process."""
     return _limiters.setdefault(asyncio.get_running_loop(), RateLimiter(_limits))
+
+
+def set_rate_limiter(limiter: Any) -> None:
+    """Let another limiter, with the same methods, admit the requests of the running event loop."""
+    _limiters[asyncio.get_running_loop()] = limiter
 
 
 def configure_rate_limits(

@@ -1,0 +1,356 @@
+"""Reading in on a Ray cluster: workers on any number of nodes parse, decide and embed.
+
+The pipeline is that of one process. Its parser, decider and embedder hand their work to workers;
+loading, cutting and writing stay with the process that runs it, as do kept replies and the budget.
+An actor holds the limits of the whole cluster. What a lost worker had in hand is done again.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from itertools import count
+from typing import Any, TypeVar
+
+from graphreader.errors import ClusterError, DecisionError, GraphReaderError, UsageError
+from graphreader.ingestion.loading import parser_process
+from graphreader.ingestion.loading.content import Content
+from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.protocols import (
+    Budget,
+    Decider,
+    Decision,
+    DecisionResult,
+    Embedder,
+    Task,
+    TokenCallback,
+    allowance,
+)
+from graphreader.llm.rate_limit import RateLimiter, RateLimits, RequestStart, set_rate_limiter
+from graphreader.models import open_decider, open_embedder
+from graphreader.offline.decider import OfflineDecider
+from graphreader.settings import Settings
+from graphreader.usage import Usage
+from graphreader.waiting import Waiting, announce, listening
+
+D = TypeVar("D", bound=Decision)
+LOCAL = "local"
+"""In place of an address: a cluster on this machine, for one ingest."""
+
+_START_SECONDS = 60.0  # until the first worker is ready
+_LATE_SECONDS = 10.0  # for the others after it
+_TEXTS = 256  # that a worker embeds at once
+_TRIES = 5  # of one piece of work, each at another worker that was lost meanwhile
+_PAUSE = 1.0  # seconds before the next try, until Ray knows who is lost
+logger = logging.getLogger("graphreader.cluster")
+
+
+class Limits:
+    """The actor of the limits: the cluster's requests start here, in order of arrival.
+
+    It also passes on what workers wait for.
+    """
+
+    def __init__(self, limits: RateLimits) -> None:
+        self._limiter = RateLimiter(limits)
+        self._numbers = count()
+        self._open: dict[tuple[str, int], tuple[AsyncExitStack, RequestStart]] = {}
+        self._losses = Counter[str]()
+        self._waiting = asyncio.Queue[Waiting]()
+
+    async def start(self, worker: str, tokens: int) -> int:
+        """Wait until a worker may start a request; the number by which it is ended."""
+        stack, number, losses = AsyncExitStack(), next(self._numbers), self._losses[worker]
+        with listening(self._waiting.put_nowait):
+            begun = await stack.enter_async_context(self._limiter.slot(tokens))
+        self._open[worker, number] = stack, begun
+        if losses != self._losses[worker]:
+            await self.end(worker, number, tokens)
+        return number
+
+    async def end(self, worker: str, number: int, tokens: int) -> None:
+        """A request has ended, and took so many tokens."""
+        if begun := self._open.pop((worker, number), None):
+            stack, start = begun
+            self._limiter.settle(start, tokens)
+            await stack.aclose()
+
+    async def release(self, worker: str) -> None:
+        """End the requests of a lost worker."""
+        self._losses[worker] += 1
+        for name, number in [one for one in self._open if one[0] == worker]:
+            await self.end(name, number, self._open[name, number][1].tokens)
+
+    async def hold_off(self, seconds: float, reason: str) -> None:
+        """See `RateLimiter.hold_off`."""
+        self._limiter.hold_off(seconds, reason)
+
+    async def announce(self, waiting: Waiting) -> None:
+        """Pass on what a worker waits for."""
+        self._waiting.put_nowait(waiting)
+
+    async def next_waiting(self) -> Waiting:
+        """The next thing that is waited for."""
+        return await self._waiting.get()
+
+
+class _SharedLimiter:
+    """The limiter of a worker process, which asks the actor."""
+
+    def __init__(self, worker: str, limits: Any) -> None:
+        self._worker = worker
+        self._limits = limits
+
+    @asynccontextmanager
+    async def slot(self, tokens: int = 0) -> AsyncIterator[RequestStart]:
+        """See `RateLimiter.slot`."""
+        number = await self._limits.start.remote(self._worker, tokens)
+        start = RequestStart(0.0, tokens)
+        try:
+            yield start
+        finally:
+            self._limits.end.remote(self._worker, number, start.tokens)
+
+    def settle(self, start: RequestStart, tokens: int) -> None:
+        """See `RateLimiter.settle`."""
+        start.tokens = tokens
+
+    def hold_off(self, seconds: float, reason: str) -> None:
+        """See `RateLimiter.hold_off`."""
+        self._limits.hold_off.remote(seconds, reason)
+
+
+class Worker:
+    """The actor that works on one processor. Its methods return a GraphReaderError as a value."""
+
+    def __init__(self, name: str, settings: Settings, limits: Any) -> None:
+        self._name = name
+        self._settings = settings.model_copy(update={"keep_replies": "off"})
+        self._limits = limits
+        self._decider: Decider | None = None
+        self._embedder: Embedder | None = None
+
+    async def ready(self) -> str:
+        """Its name."""
+        set_rate_limiter(_SharedLimiter(self._name, self._limits))
+        return self._name
+
+    async def decide(
+        self, task: Task[D], max_calls: int | None, max_tokens: int | None
+    ) -> DecisionResult[D] | GraphReaderError:
+        """Take a decision within a budget of its own."""
+        await self.ready()
+        self._decider = self._decider or open_decider(self._settings, "build")
+        try:
+            with listening(self._limits.announce.remote):
+                return await self._decider.decide(task, Budget(max_calls, max_tokens))
+        except GraphReaderError as error:
+            return error
+
+    async def embed(
+        self, name: str, dimension: int, texts: Sequence[str]
+    ) -> list[list[float]] | GraphReaderError:
+        """Embed texts by the embedder of that name."""
+        await self.ready()
+        self._embedder = self._embedder or open_embedder(self._settings, name, dimension)
+        try:
+            with listening(self._limits.announce.remote):
+                return await self._embedder.embed(texts)
+        except GraphReaderError as error:
+            return error
+
+    async def parse(self, suffix: str, data: bytes, shown: str) -> Content | GraphReaderError:
+        """Parse a file, in a process of its own."""
+        try:
+            return await asyncio.to_thread(parser_process.parse, suffix, data, shown)
+        except GraphReaderError as error:
+            return error
+
+
+class Workers:
+    """The workers of a cluster, as this process sees them. Each call takes the least busy one."""
+
+    def __init__(self, handles: dict[str, Any], limits: Any, lost: tuple[type[Exception], ...]):
+        self._handles = handles
+        self._limits = limits
+        self._lost = lost  # the errors of Ray that say so
+        self._busy = Counter[str]()
+        self._loop = asyncio.get_running_loop()
+
+    async def call(self, method: str, *values: Any) -> Any:
+        """The result of a method of a worker. Raises ClusterError where none is left."""
+        for _ in range(_TRIES):
+            name = min(self._handles, key=lambda one: self._busy[one])
+            self._busy[name] += 1
+            try:
+                result = await getattr(self._handles[name], method).remote(*values)
+            except self._lost as error:
+                logger.warning("Worker %s is lost: %s", name, type(error).__name__)
+                await self._release(name)
+                await asyncio.sleep(_PAUSE)
+                continue
+            finally:
+                self._busy[name] -= 1
+            if isinstance(result, GraphReaderError):
+                raise result
+            return result
+        raise ClusterError(
+            "The Ray cluster has lost its workers, one after the other: look at its log, and run "
+            "the same command again. What was read is kept."
+        )
+
+    def parse(self, suffix: str, data: bytes, shown: str) -> Content:
+        """Parse a file at a worker. Raises DocumentError. Blocks: not for the event loop."""
+        call = self.call("parse", suffix, data, shown)
+        content: Content = asyncio.run_coroutine_threadsafe(call, self._loop).result()
+        return content
+
+    async def _release(self, name: str) -> None:
+        with suppress(*self._lost):
+            await self._limits.release.remote(name)
+
+
+class ClusterDecider(LanguageModelDecider):
+    """Takes decisions of a model at workers; kept replies and the budget are in this process."""
+
+    workers: Workers
+
+    async def _ask(
+        self, task: Task[D], budget: Budget, on_token: TokenCallback | None
+    ) -> DecisionResult[D]:
+        if budget.max_calls is budget.max_tokens is None and not allowance.get():
+            decided: DecisionResult[D] = await self.workers.call("decide", task, None, None)
+            return decided
+        tokens = self.measure(task) + task.reply_tokens
+        taken, spent = 0, Usage()
+        try:
+            budget.take(tokens, task.phase)
+            taken = 1
+            with suppress(GraphReaderError):  # a second request, where the first reply is unusable
+                budget.take(tokens, task.phase)
+                taken = 2
+            decided = await self.workers.call("decide", task, taken, taken * tokens)
+            spent = decided.usage
+            return decided
+        except DecisionError as error:
+            spent = error.spent
+            raise
+        finally:
+            for _ in range(taken):
+                budget.settle(tokens, spent)
+                spent = Usage()
+
+
+class OfflineClusterDecider(OfflineDecider):
+    """Takes decisions by rules, at workers."""
+
+    workers: Workers
+
+    async def decide(
+        self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
+    ) -> DecisionResult[D]:
+        """See `Decider.decide`."""
+        decided: DecisionResult[D] = await self.workers.call("decide", task, None, None)
+        return decided
+
+
+class ClusterEmbedder:
+    """Makes the vectors of another embedder at workers."""
+
+    def __init__(self, embedder: Embedder, workers: Workers) -> None:
+        self.name = embedder.name
+        self.dimension = embedder.dimension
+        self.compares_words = getattr(embedder, "compares_words", False)
+        self._workers = workers
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """See `Embedder.embed`."""
+        parts = [list(texts[start : start + _TEXTS]) for start in range(0, len(texts), _TEXTS)]
+        vectors = await asyncio.gather(
+            *(self._workers.call("embed", self.name, self.dimension, part) for part in parts)
+        )
+        return [vector for part in vectors for vector in part]
+
+    async def aclose(self) -> None:
+        """The workers are closed with the cluster."""
+
+
+@asynccontextmanager
+async def cluster(address: str, settings: Settings) -> AsyncIterator[Workers]:
+    """Workers on the Ray cluster at an address, a worker a free processor, until the block ends.
+
+    LOCAL starts a cluster on this machine. Raises UsageError without Ray, ClusterError.
+    """
+    try:
+        import ray  # noqa: PLC0415  # slow, and needs the extra [ray]
+        from ray.exceptions import ObjectLostError, RayActorError  # noqa: PLC0415
+    except ImportError as error:
+        raise UsageError(
+            'Ray is not installed: pip install "graphreader-agent[ray]", or leave --ray out.'
+        ) from error
+    lost = (RayActorError, ObjectLostError)
+    is_own = not ray.is_initialized()
+    try:
+        if is_own:
+            await asyncio.to_thread(_connect, ray, address)
+        limits = ray.remote(num_cpus=0)(Limits).remote(
+            RateLimits(
+                settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute
+            )
+        )
+        handles = await _workers(ray, settings, limits)
+        logger.info("%d workers on the Ray cluster %s", len(handles), address)
+        announcing = asyncio.create_task(_announce(limits))
+        try:
+            yield Workers(handles, limits, lost)
+        finally:
+            announcing.cancel()
+            for handle in (*handles.values(), limits):
+                ray.kill(handle)
+    finally:
+        if is_own:
+            await asyncio.to_thread(ray.shutdown)
+
+
+def _connect(ray: Any, address: str) -> None:
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    try:
+        if address == LOCAL:
+            ray.init(address=LOCAL, include_dashboard=False, **options)
+        else:
+            ray.init(address=address, **options)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise ClusterError(
+            f"There is no Ray cluster at {address!r}: start one with `ray start --head`, check the "
+            f"address, or leave --ray out. {error}"
+        ) from error
+
+
+async def _workers(ray: Any, settings: Settings, limits: Any) -> dict[str, Any]:
+    """Start a worker for each free processor, those of one node not beside each other."""
+    number = max(1, int(ray.available_resources().get("CPU", 1)))
+    actor = ray.remote(num_cpus=1, max_restarts=-1, scheduling_strategy="SPREAD")(Worker)
+    handles = {f"worker-{n}": actor.remote(f"worker-{n}", settings, limits) for n in range(number)}
+    starting = {asyncio.ensure_future(one.ready.remote()) for one in handles.values()}
+    ready, late = await asyncio.wait(
+        starting, timeout=_START_SECONDS, return_when=asyncio.FIRST_COMPLETED
+    )
+    if late and ready:
+        more, late = await asyncio.wait(late, timeout=_LATE_SECONDS)
+        ready |= more
+    names = {one.result() for one in ready}
+    for name in handles.keys() - names:
+        ray.kill(handles.pop(name))
+    if not handles:
+        raise ClusterError(
+            "No worker of the Ray cluster has started within a minute: look whether it has free "
+            "processors (`ray status`) and GraphReader is installed on its nodes."
+        )
+    return handles
+
+
+async def _announce(limits: Any) -> None:
+    """Announce here what the workers wait for."""
+    while True:
+        announce(await limits.next_waiting.remote())
