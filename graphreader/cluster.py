@@ -10,10 +10,18 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from itertools import count
 from typing import Any, TypeVar
+from uuid import uuid4
 
-from graphreader.errors import ClusterError, DecisionError, GraphReaderError, UsageError
+from graphreader.errors import (
+    BudgetError,
+    ClusterError,
+    DecisionError,
+    GraphReaderError,
+    UsageError,
+)
 from graphreader.ingestion.loading import parser_process
 from graphreader.ingestion.loading.content import Content
 from graphreader.llm.chat_model import LanguageModelDecider
@@ -29,7 +37,6 @@ from graphreader.llm.protocols import (
 )
 from graphreader.llm.rate_limit import RateLimiter, RateLimits, RequestStart, set_rate_limiter
 from graphreader.models import open_decider, open_embedder
-from graphreader.offline.decider import OfflineDecider
 from graphreader.settings import Settings
 from graphreader.usage import Usage
 from graphreader.waiting import Waiting, announce, listening
@@ -124,10 +131,12 @@ class _SharedLimiter:
 class Worker:
     """The actor that works on one processor. Its methods return a GraphReaderError as a value."""
 
-    def __init__(self, name: str, settings: Settings, limits: Any) -> None:
+    def __init__(self, name: str, settings: Settings, limits: str) -> None:
+        import ray  # noqa: PLC0415
+
         self._name = name
         self._settings = settings.model_copy(update={"keep_replies": "off"})
-        self._limits = limits
+        self._limits = ray.get_actor(limits)  # a handle as a value would not survive a restart
         self._decider: Decider | None = None
         self._embedder: Embedder | None = None
 
@@ -211,26 +220,55 @@ class Workers:
             await self._limits.release.remote(name)
 
 
-class ClusterDecider(LanguageModelDecider):
-    """Takes decisions of a model at workers; kept replies and the budget are in this process."""
+class ClusterDecider:
+    """Takes the decisions of another decider at workers.
 
-    workers: Workers
+    Kept replies are looked up and kept in this process, which also has the budget.
+    """
 
-    async def _ask(
-        self, task: Task[D], budget: Budget, on_token: TokenCallback | None
+    def __init__(self, decider: Decider, workers: Workers) -> None:
+        self.name = decider.name
+        self.prompts = decider.prompts
+        self.concurrency = decider.concurrency
+        self._decider = decider
+        self._workers = workers
+
+    @property
+    def notice(self) -> str:
+        """That of the decider."""
+        return self._decider.notice
+
+    async def decide(
+        self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
     ) -> DecisionResult[D]:
+        """See `Decider.decide`. Raises ClusterError as well."""
+        ask = partial(self._ask, task, budget or Budget())
+        if isinstance(self._decider, LanguageModelDecider):
+            return await self._decider.kept_or(task, ask)
+        return await ask()
+
+    def measure(self, task: Task[Any]) -> int:
+        """See `Decider.measure`."""
+        return self._decider.measure(task)
+
+    async def aclose(self) -> None:
+        """The decider is closed by its owner."""
+
+    async def _ask(self, task: Task[D], budget: Budget) -> DecisionResult[D]:
+        """Let a worker decide, within a part of the budget that is reserved for it."""
+        decided: DecisionResult[D]
         if budget.max_calls is budget.max_tokens is None and not allowance.get():
-            decided: DecisionResult[D] = await self.workers.call("decide", task, None, None)
+            decided = await self._workers.call("decide", task, None, None)
             return decided
         tokens = self.measure(task) + task.reply_tokens
         taken, spent = 0, Usage()
         try:
             budget.take(tokens, task.phase)
             taken = 1
-            with suppress(GraphReaderError):  # a second request, where the first reply is unusable
+            with suppress(BudgetError):  # a second request, where the first reply is unusable
                 budget.take(tokens, task.phase)
                 taken = 2
-            decided = await self.workers.call("decide", task, taken, taken * tokens)
+            decided = await self._workers.call("decide", task, taken, taken * tokens)
             spent = decided.usage
             return decided
         except DecisionError as error:
@@ -240,19 +278,6 @@ class ClusterDecider(LanguageModelDecider):
             for _ in range(taken):
                 budget.settle(tokens, spent)
                 spent = Usage()
-
-
-class OfflineClusterDecider(OfflineDecider):
-    """Takes decisions by rules, at workers."""
-
-    workers: Workers
-
-    async def decide(
-        self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
-    ) -> DecisionResult[D]:
-        """See `Decider.decide`."""
-        decided: DecisionResult[D] = await self.workers.call("decide", task, None, None)
-        return decided
 
 
 class ClusterEmbedder:
@@ -294,17 +319,21 @@ async def cluster(address: str, settings: Settings) -> AsyncIterator[Workers]:
     try:
         if is_own:
             await asyncio.to_thread(_connect, ray, address)
-        limits = ray.remote(num_cpus=0)(Limits).remote(
+        name = f"graphreader-limits-{uuid4().hex}"
+        limits = ray.remote(num_cpus=0, name=name)(Limits).remote(
             RateLimits(
                 settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute
             )
         )
-        handles = await _workers(ray, settings, limits)
+        handles = await _workers(ray, settings, name)
         logger.info("%d workers on the Ray cluster %s", len(handles), address)
+        workers = Workers(handles, limits, lost)
         announcing = asyncio.create_task(_announce(limits))
+        token = parser_process.elsewhere.set(workers.parse)
         try:
-            yield Workers(handles, limits, lost)
+            yield workers
         finally:
+            parser_process.elsewhere.reset(token)
             announcing.cancel()
             for handle in (*handles.values(), limits):
                 ray.kill(handle)
@@ -327,7 +356,7 @@ def _connect(ray: Any, address: str) -> None:
         ) from error
 
 
-async def _workers(ray: Any, settings: Settings, limits: Any) -> dict[str, Any]:
+async def _workers(ray: Any, settings: Settings, limits: str) -> dict[str, Any]:
     """Start a worker for each free processor, those of one node not beside each other."""
     number = max(1, int(ray.available_resources().get("CPU", 1)))
     actor = ray.remote(num_cpus=1, max_restarts=-1, scheduling_strategy="SPREAD")(Worker)

@@ -22,6 +22,7 @@ from graphreader.agent.planning import search_nodes
 from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.run_store import RunSummary
 from graphreader.agent.state import AgentInput, AgentOutput
+from graphreader.cluster import Workers
 from graphreader.documents import check_corpus_name, without_surrogates
 from graphreader.errors import EmbeddingMismatchError, UnknownKeyElementError, UsageError
 from graphreader.estimate import Estimate, estimate, submission_cost
@@ -288,6 +289,7 @@ class GraphReader:
         normalize: bool | None = None,
         batch: bool = False,
         wait: bool = False,
+        ray: str | None = None,
         progress: Progress = no_progress,
     ) -> IngestReport:
         """Read files, folders of them, or LangChain documents into the corpus.
@@ -297,13 +299,22 @@ class GraphReader:
         changed text only the changed region is read. Key elements are merged at the end,
         unless `normalize` is false; the report lists what cannot be read. With `batch` the
         requests to the model are submitted as batches, for half the price; the same call
-        later takes their replies, or with `wait` this one. Raises NothingReadError if nothing
-        can be read, and DecisionErrors of the model, after which the same call goes on.
+        later takes their replies, or with `wait` this one. `ray` is the address of a Ray
+        cluster whose workers parse, extract and embed, or "local". Raises NothingReadError if
+        nothing can be read, and DecisionErrors of the model, after which the same call goes on.
         """
+        if batch and ray:
+            raise UsageError("Batches are not requested by workers: use either batch or ray.")
         sources = await asyncio.to_thread(
             sources_of, things, include, exclude, id=id, follow_links=follow_links
         )
-        if batch:
+        if ray:
+            with with_waits(progress):
+                async with self._resources.cluster(ray) as workers:
+                    report = await self._ingest(
+                        lambda one: one.run(sources), progress, normalize, workers=workers
+                    )
+        elif batch:
             report = await self._ingest_by_batches(sources, progress, normalize, wait=wait)
         else:
             report = await self._ingest(lambda one: one.run(sources), progress, normalize)
@@ -518,10 +529,13 @@ class GraphReader:
         progress: Progress,
         normalize: bool | None = None,
         decider: Decider | None = None,
+        workers: Workers | None = None,
     ) -> IngestReport:
         """Read chunks by a pipeline, then merge key elements, or only name them."""
         with in_background(), with_waits(progress):
-            pipeline, notes = await self._resources.pipeline(self._corpus, progress, decider)
+            pipeline, notes = await self._resources.pipeline(
+                self._corpus, progress, decider, workers
+            )
             report, normalization = await read(pipeline), None
             normalizer = await self._resources.normalizer(self._corpus)
             if normalize is False:

@@ -271,6 +271,11 @@ class ModelRegistry:
         self._opened: dict[tuple[Purpose, int], Decider] = {}
         self._embedders: dict[tuple[str | None, int | None], Embedder] = {}
 
+    @property
+    def has_own(self) -> bool:
+        """Whether a decider or embedder was passed in."""
+        return bool(self._decider or self._embedder)
+
     def asker(self, window: int) -> Decider:
         """The decider that explores, reads and answers within that window."""
         return self._decider_of("ask", window)

@@ -3,7 +3,7 @@
 import asyncio
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from typing import Any, get_args
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -15,6 +15,7 @@ from graphreader.agent.dependencies import AgentDependencies, Limits, QueryVecto
 from graphreader.agent.graph import NodeSet
 from graphreader.agent.run_store import RunStore
 from graphreader.agent.tasks import NOTEBOOK_TOKENS, PLAN_TOKENS, ChunkTask, PlanTask
+from graphreader.cluster import ClusterDecider, ClusterEmbedder, Workers, cluster
 from graphreader.errors import (
     EmbeddingMismatchError,
     Neo4jUnavailableError,
@@ -137,7 +138,11 @@ class Resources:
         return Normalizer(await self.connection(), corpus, stages)
 
     async def pipeline(
-        self, corpus: str, progress: IngestProgress, decider: Decider | None = None
+        self,
+        corpus: str,
+        progress: IngestProgress,
+        decider: Decider | None = None,
+        workers: Workers | None = None,
     ) -> tuple[Pipeline, list[str]]:
         """What reads texts into a corpus, and notes for the user. Raises EmbeddingMismatchError."""
         decider = decider or self.models.builder(self.settings.window)
@@ -149,6 +154,8 @@ class Resources:
         if record:
             notes = other_decider_note(corpus, record.decider, decider.name)
             notes += other_embedding_note(corpus, record.embedding, self.models.embedder_name)
+        if workers:
+            decider, embedder = ClusterDecider(decider, workers), ClusterEmbedder(embedder, workers)
         pipeline = Pipeline(
             GraphWriter(connection, corpus),
             decider,
@@ -158,6 +165,15 @@ class Resources:
             progress=progress,
         )
         return pipeline, notes
+
+    def cluster(self, address: str) -> AbstractAsyncContextManager[Workers]:
+        """The workers of a Ray cluster; they open the models of the settings. Raises UsageError."""
+        if self.models.has_own:
+            raise UsageError(
+                "A decider or embedder that was passed in cannot be sent to a Ray cluster: name "
+                "the models by settings, or leave ray out."
+            )
+        return cluster(address, self.settings)
 
     @property
     def building_decider_name(self) -> str:

@@ -91,6 +91,13 @@ def ingest(
     ] = None,
     batch: BatchFlag = False,
     wait: Annotated[bool, flag("--wait", help="With --batch: wait for the replies.")] = False,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Read on the Ray cluster at this address, or on a local one: local.",
+        ),
+    ] = None,
     dry_run: Annotated[bool, flag("--dry-run", help="Only print what it would cost.")] = False,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
@@ -100,7 +107,7 @@ def ingest(
 ) -> None:
     """Read texts into the graph. Texts that are in the graph already cost nothing."""
     if retry_failed and any(
-        (paths, include, exclude, follow_links, name, normalize is not None, batch, dry_run)
+        (paths, include, exclude, follow_links, name, normalize is not None, batch, ray, dry_run)
     ):
         raise UsageError(
             "--retry-failed asks again for the failed chunks of the whole corpus: it goes with "
@@ -131,6 +138,7 @@ def ingest(
                         normalize=normalize,
                         batch=batch,
                         wait=wait,
+                        ray=ray,
                         progress=progress,
                     )
         except NothingReadError as error:

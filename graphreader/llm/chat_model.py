@@ -9,7 +9,7 @@ import json
 import logging
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from copy import copy
 from dataclasses import dataclass, replace
@@ -148,7 +148,12 @@ class LanguageModelDecider:
         That is BudgetError and WindowError before a request, ModelUnavailableError after all
         retries, ModelRefusedError (key, quota), ReplyError if the second reply is unusable, too.
         """
-        ask = partial(self._ask, task, budget or Budget(), on_token)
+        return await self.kept_or(task, partial(self._ask, task, budget or Budget(), on_token))
+
+    async def kept_or(
+        self, task: Task[D], ask: Callable[[], Awaitable[DecisionResult[D]]]
+    ) -> DecisionResult[D]:
+        """The kept reply to a task, else the result of `ask`, which is kept."""
         if self._cache is None:
             return await ask()
         # The key holds everything that may be shown. The reply form makes no difference to it, and
