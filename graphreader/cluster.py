@@ -7,16 +7,18 @@ An actor holds the limits of the whole cluster. What a lost worker had in hand i
 
 import asyncio
 import logging
+import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
+from importlib import import_module
 from itertools import count
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from graphreader.errors import (
-    BudgetError,
     ClusterError,
     DecisionError,
     GraphReaderError,
@@ -132,8 +134,7 @@ class Worker:
     """The actor that works on one processor. Its methods return a GraphReaderError as a value."""
 
     def __init__(self, name: str, settings: Settings, limits: str) -> None:
-        import ray  # noqa: PLC0415
-
+        ray: Any = import_module("ray")
         self._name = name
         self._settings = settings.model_copy(update={"keep_replies": "off"})
         self._limits = ray.get_actor(limits)  # a handle as a value would not survive a restart
@@ -265,8 +266,9 @@ class ClusterDecider:
         try:
             budget.take(tokens, task.phase)
             taken = 1
-            with suppress(BudgetError):  # a second request, where the first reply is unusable
-                budget.take(tokens, task.phase)
+            at_once = 2 * self.concurrency
+            if budget.calls_left > at_once and budget.left(task.phase) > at_once * tokens:
+                budget.take(tokens, task.phase)  # for a second request, if the reply is unusable
                 taken = 2
             decided = await self._workers.call("decide", task, taken, taken * tokens)
             spent = decided.usage
@@ -308,13 +310,12 @@ async def cluster(address: str, settings: Settings) -> AsyncIterator[Workers]:
     LOCAL starts a cluster on this machine. Raises UsageError without Ray, ClusterError.
     """
     try:
-        import ray  # noqa: PLC0415  # slow, and needs the extra [ray]
-        from ray.exceptions import ObjectLostError, RayActorError  # noqa: PLC0415
+        ray: Any = import_module("ray")  # slow, and needs the extra [ray]
     except ImportError as error:
         raise UsageError(
             'Ray is not installed: pip install "graphreader-agent[ray]", or leave --ray out.'
         ) from error
-    lost = (RayActorError, ObjectLostError)
+    lost = (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError)
     is_own = not ray.is_initialized()
     try:
         if is_own:
@@ -346,10 +347,11 @@ def _connect(ray: Any, address: str) -> None:
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if address == LOCAL:
-            ray.init(address=LOCAL, include_dashboard=False, **options)
-        else:
-            ray.init(address=address, **options)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+            options["include_dashboard"] = False
+        elif port := urlsplit(f"//{address}").port:  # Ray itself tries for many minutes
+            socket.create_connection((urlsplit(f"//{address}").hostname, port), 5).close()
+        ray.init(address=address, **options)
+    except (OSError, ValueError, RuntimeError) as error:
         raise ClusterError(
             f"There is no Ray cluster at {address!r}: start one with `ray start --head`, check the "
             f"address, or leave --ray out. {error}"
@@ -369,6 +371,8 @@ async def _workers(ray: Any, settings: Settings, limits: str) -> dict[str, Any]:
         more, late = await asyncio.wait(late, timeout=_LATE_SECONDS)
         ready |= more
     names = {one.result() for one in ready}
+    for one in late:
+        one.cancel()
     for name in handles.keys() - names:
         ray.kill(handles.pop(name))
     if not handles:

@@ -77,6 +77,11 @@ class Budget:
         self._calls += spent.calls
         self._tokens += spent.tokens
 
+    @property
+    def calls_left(self) -> float:
+        """Calls that may still be made; infinite without a limit."""
+        return math.inf if self.max_calls is None else self.max_calls - self._calls
+
     def left(self, phase: Phase) -> float:
         """Tokens that a request may still take; infinite without a limit."""
         if self.max_tokens is None:

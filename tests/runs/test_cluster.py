@@ -1,4 +1,4 @@
-"""Reading in on a Ray cluster of two nodes: the same graph, one limit, and what is lost on the way."""
+"""Reading in on a Ray cluster of two nodes: the same graph, one limit, lost workers and nodes."""
 
 import os
 import signal
@@ -24,7 +24,9 @@ from tests.runs.openai_faults import Body, Fault
 from tests.runs.openai_server import OpenAIServer
 from tests.terminal import environment_of, wait_for
 
-pytestmark = pytest.mark.usefixtures("cleaned")
+# Ray does not use loopback, but an address of this machine.
+OWN = [one.address for all_ in psutil.net_if_addrs().values() for one in all_ if "." in one.address]
+pytestmark = [pytest.mark.usefixtures("cleaned"), pytest.mark.allow_hosts(OWN)]
 CHUNKS, FILES = 24, 4
 AT_ONCE = 3
 IN_FLIGHT = 2 * AT_ONCE  # chunks that are asked for, or whose reply is just being kept
@@ -38,22 +40,22 @@ class Nodes:
     """A cluster of nodes with one processor each, on this machine."""
 
     def __init__(self, number: int) -> None:
-        from ray.cluster_utils import Cluster
+        from ray.cluster_utils import Cluster  # noqa: PLC0415  # slow
 
-        head = {"num_cpus": 0, "include_dashboard": False, "node_ip_address": "127.0.0.1"}
+        head = {"num_cpus": 0, "include_dashboard": False}
         self._cluster = Cluster(initialize_head=True, head_node_args=head)
         self.nodes = [self.add() for _ in range(number)]
         self.address: str = self._cluster.address
 
     def add(self) -> Any:
-        return self._cluster.add_node(num_cpus=1, node_ip_address="127.0.0.1")
+        return self._cluster.add_node(num_cpus=1)
 
     def remove(self) -> None:
         """Kill a node with all that runs on it."""
         self._cluster.remove_node(self.nodes.pop(), allow_graceful=False)
 
     def close(self) -> None:
-        self._cluster.shutdown()
+        self._cluster.shutdown()  # type: ignore[no-untyped-call]
 
 
 def workers() -> list[psutil.Process]:
@@ -91,7 +93,9 @@ class Reading:
         self.thinking = 0.02
         self.server = OpenAIServer(self._think)
         self.base = neo4j
-        self.settings = chronicle.settings(neo4j, self.server, home, concurrency=AT_ONCE)
+        self.settings = chronicle.settings(
+            neo4j, self.server, home, concurrency=AT_ONCE, timeout=30.0
+        )
         self.at_request: dict[int, Callable[[], object]] = {}
 
     def _think(self, body: Body) -> Any:
@@ -173,7 +177,7 @@ def test_lost(nodes: Nodes, reading: Reading, tmp_path: Path, lost: str) -> None
     kill = (lambda: workers()[0].kill()) if lost == "worker" else nodes.remove
     reading.at_request[CHUNKS // 2] = kill
 
-    report = reading.read(nodes.address, timeout=30.0)
+    report = reading.read(nodes.address)
     if lost == "node":
         nodes.nodes.append(nodes.add())
 
@@ -182,7 +186,7 @@ def test_lost(nodes: Nodes, reading: Reading, tmp_path: Path, lost: str) -> None
     assert reading.asked().total() <= CHUNKS + 1 + IN_FLIGHT
 
 
-# The process that writes is killed, or stopped by Ctrl-C; the same command ends with the same graph.
+# The process that writes is killed, or stopped by Ctrl-C; the same command ends with that graph.
 @pytest.mark.filterwarnings(*RAY_WARNINGS)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_stopped(nodes: Nodes, reading: Reading, tmp_path: Path, number: int) -> None:
@@ -190,15 +194,16 @@ def test_stopped(nodes: Nodes, reading: Reading, tmp_path: Path, number: int) ->
     reading.thinking = 0.1
     values = chronicle.environment(reading.settings) | environment_of(reading.settings)
     command = [sys.executable, "-m", "graphreader", "ingest", str(reading.texts)]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [*command, "--corpus", reading.corpus, "--ray", nodes.address],
-        env=os.environ | values | {"GRAPHREADER_HOME": str(reading.settings.home)},
+        env=os.environ | values,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    wait_for(lambda: len(reading.server.requests) > CHUNKS // 2 or process.poll() is not None)
-    process.send_signal(number)
-    _, said = process.communicate(timeout=60)
+    ) as process:
+        requests = reading.server.requests
+        wait_for(lambda: len(requests) > CHUNKS // 2 or process.poll() is not None, 60.0)
+        process.send_signal(number)
+        _, said = process.communicate()
 
     assert process.returncode == (-9 if number == signal.SIGKILL else 130), said
     wait_for(lambda: not workers())
@@ -218,7 +223,7 @@ def test_refused(nodes: Nodes, reading: Reading, monkeypatch: pytest.MonkeyPatch
     reading.server.always = Fault(status=401)
     with pytest.raises(ModelRefusedError, match="OPENAI_API_KEY"):
         reading.read(nodes.address)
-    with pytest.raises(ClusterError, match="no Ray cluster at '127.0.0.1:1'"):
+    with pytest.raises(ClusterError, match="no Ray cluster at '127"):
         reading.read("127.0.0.1:1")
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UsageError, match=r"graphreader-agent\[ray\]"):
