@@ -26,6 +26,7 @@ from graphreader.errors import (
 )
 from graphreader.ingestion.loading import parser_process
 from graphreader.ingestion.loading.content import Content
+from graphreader.ingestion.loading.parser_process import ParserProcess
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import (
     Budget,
@@ -47,6 +48,7 @@ D = TypeVar("D", bound=Decision)
 LOCAL = "local"
 """In place of an address: a cluster on this machine, for one ingest."""
 
+_MOST_WORKERS = 64  # that keep more than one Neo4j busy
 _START_SECONDS = 60.0  # until the first worker is ready
 _LATE_SECONDS = 10.0  # for the others after it
 _TEXTS = 256  # that a worker embeds at once
@@ -140,6 +142,8 @@ class Worker:
         self._limits = ray.get_actor(limits)  # a handle as a value would not survive a restart
         self._decider: Decider | None = None
         self._embedder: Embedder | None = None
+        self._parser = ParserProcess()
+        self._parsing = asyncio.Lock()
 
     async def ready(self) -> str:
         """Its name."""
@@ -171,9 +175,10 @@ class Worker:
             return error
 
     async def parse(self, suffix: str, data: bytes, shown: str) -> Content | GraphReaderError:
-        """Parse a file, in a process of its own."""
+        """Parse a file, in a process of its own, one at a time."""
         try:
-            return await asyncio.to_thread(parser_process.parse, suffix, data, shown)
+            async with self._parsing:
+                return await asyncio.to_thread(self._parser.parse, suffix, data, shown)
         except GraphReaderError as error:
             return error
 
@@ -359,8 +364,9 @@ def _connect(ray: Any, address: str) -> None:
 
 
 async def _workers(ray: Any, settings: Settings, limits: str) -> dict[str, Any]:
-    """Start a worker for each free processor, those of one node not beside each other."""
-    number = max(1, int(ray.available_resources().get("CPU", 1)))
+    """Start a worker for each processor; those that find no free one do not start."""
+    processors = sum(one["Resources"].get("CPU", 0) for one in ray.nodes() if one["Alive"])
+    number = max(1, min(int(processors), _MOST_WORKERS))
     actor = ray.remote(num_cpus=1, max_restarts=-1, scheduling_strategy="SPREAD")(Worker)
     handles = {f"worker-{n}": actor.remote(f"worker-{n}", settings, limits) for n in range(number)}
     starting = {asyncio.ensure_future(one.ready.remote()) for one in handles.values()}

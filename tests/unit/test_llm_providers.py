@@ -81,7 +81,8 @@ def body(name: str, form: ReplyForm = "schema", *without: Option, **given: Any) 
 # Every extra for models installs the package that a provider is said to need; OpenAI needs none.
 def test_extras() -> None:
     names = {"aws": "bedrock", "google": "google_genai", "mistral": "mistralai"}
-    others = {"datasets", "documents", "evaluate", "mcp", "peers", "postgres", "serve", "studio"}
+    others = {"datasets", "documents", "evaluate", "mcp", "peers", "postgres", "ray", "serve"}
+    others |= {"studio"}
     extras = PROJECT["project"]["optional-dependencies"]
 
     for extra in extras.keys() - others:
