@@ -42,6 +42,7 @@ NOT_RUN = (
     ("docs/models-and-cost.md", "ingest --batch", "a key"),
     ("docs/neo4j-in-production.md", "docker compose up", "Docker"),
     ("docs/neo4j-in-production.md", "docker compose stop", "Docker"),
+    ("docs/scaling.md", "--ray", "a cluster"),
     ("docs/serve.md", 'pip install -e ".[serve]"', "a server"),
     ("docs/serve.md", "curl", "a server"),
     ("docs/serve.md", "docker compose up", "Docker"),
