@@ -318,8 +318,7 @@ async def cluster(address: str, settings: Settings) -> AsyncIterator[Workers]:
         ray: Any = import_module("ray")  # slow, and needs the extra [ray]
     except ImportError as error:
         raise UsageError(
-            'Ray is not installed: pip install -e ".[ray]" in the checkout, or leave --ray "
-            "out.'
+            'Ray is not installed: pip install -e ".[ray]" in the checkout, or leave --ray out.'
         ) from error
     lost = (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError)
     is_own = not ray.is_initialized()
