@@ -1,9 +1,10 @@
 // Writes documents with the status incomplete, and chunks with their facts and key elements, while
 // no other writer of the corpus works. A document that is being deleted is left as it is and takes
 // no chunks. A new title is also that of the chunks. `error` is the reason why a chunk has no facts.
-// Key elements and facts are only written where no chunk had facts before. A fact refers to key
-// elements by their place in $elements, with its wording of each. Returns the chunks without facts
-// before, and the key elements without a vector.
+// Chunks are written with their facts and key elements if all of them are new, else none: a chunk
+// that had neither facts nor an error would count as read. A fact refers to key elements by their
+// place in $elements, with its wording of each. Returns the new chunks, which had no facts before,
+// and the key elements without a vector.
 //
 // Then links the chunks of each document of $whole by NEXT in their order, if all of them exist;
 // earlier links must have been removed. `version` identifies the text and the chunking. Returns the
@@ -34,16 +35,21 @@ CALL () {
   UNWIND $chunks AS row
   MATCH (d:Document {id: row.document})
   WHERE d.deleting IS NULL
+    AND NOT EXISTS { (:Chunk {id: row.id})-[:HAS_ATOMIC_FACT]->() }
+  RETURN collect({document: d, row: row}) AS new
+}
+WITH new, size(new) = size($chunks) AS all_new
+CALL (new, all_new) {
+  UNWIND CASE WHEN all_new THEN new ELSE [] END AS one
+  WITH one.document AS d, one.row AS row
   MERGE (c:Chunk {id: row.id})
   ON CREATE SET c.corpus = $corpus, c.document = row.document, c.title = d.title, c.text = row.text,
                 c.tokens = row.tokens, c.pending = row.pending
   MERGE (d)-[:HAS_CHUNK]->(c)
-  WITH c, row WHERE NOT EXISTS { (c)-[:HAS_ATOMIC_FACT]->() }
   SET c.index = row.index, c.start = row.start, c.end = row.end, c.error = row.error,
       c.summary = row.summary
-  RETURN collect({chunk: c, facts: row.facts}) AS new
+  RETURN collect({chunk: c, facts: row.facts}) AS written
 }
-WITH new, size(new) = size($chunks) AS all_new
 CALL (all_new) {
   UNWIND CASE WHEN all_new THEN $elements ELSE [] END AS row
   MERGE (k:KeyElement {id: row.id})
@@ -56,8 +62,8 @@ CALL (all_new) {
   END
   RETURN collect(k) AS elements
 }
-CALL (new, all_new, elements) {
-  UNWIND CASE WHEN all_new THEN new ELSE [] END AS row
+CALL (written, elements) {
+  UNWIND written AS row
   WITH elements, row.chunk AS c, row.facts AS facts
   UNWIND facts AS fact
   CREATE (c)-[:HAS_ATOMIC_FACT]->
@@ -85,5 +91,5 @@ CALL (names) {
   }
   RETURN collect(d.id) AS arranged
 }
-RETURN [one IN new | one.chunk.id] AS new, arranged,
+RETURN [one IN new | one.row.id] AS new, arranged,
        [k IN elements WHERE k.embedding IS NULL | k.id] AS lacking

@@ -121,11 +121,12 @@ class GraphWriter:
         """
         values = self._values(chunks, beginning, chunk_tokens, whole)
         [result] = await self._write("chunks", **values)
-        new = set(result["new"])
-        if 0 < len(new) < len(chunks):  # another process has written some of them
-            unwritten = [one for one in chunks if one.chunk.id in new]
-            values = self._values(unwritten, beginning, chunk_tokens, whole)
+        new, left = set(result["new"]), chunks
+        while 0 < len(new) < len(left):  # another process has written the rest of them
+            left = [one for one in left if one.chunk.id in new]
+            values = self._values(left, beginning, chunk_tokens, whole)
             [result] = await self._write("chunks", **values)
+            new = set(result["new"])
         lacking = set(result["lacking"])
         return WriteResult(
             [

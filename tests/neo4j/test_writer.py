@@ -1,10 +1,13 @@
 """Documents, chunks and facts are written, edited and deleted."""
 
 import asyncio
+from typing import Any
+
+import pytest
 
 from graphreader.documents import Document
 from graphreader.store.catalog import Catalog
-from graphreader.store.connection import Connection
+from graphreader.store.connection import Connection, Row
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import StoredChunk
 from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter
@@ -108,3 +111,26 @@ async def test_writers_side_by_side(writer: GraphWriter) -> None:
     )
 
     assert await sizes(writer) == (8, 8, 480, 60)
+
+
+# Chunks of which another process has written some are written with their facts or not at all: after
+# a kill a chunk without facts would count as read.
+@both_versions
+async def test_partly_written_chunks(writer: GraphWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+    await write(writer, "one", [("a ", ALBUM)])
+    original, calls = writer.connection.run, iter(range(2))
+
+    async def killed(name: str, /, **values: Any) -> list[Row]:
+        if next(calls):
+            raise KeyboardInterrupt
+        return await original(name, **values)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writer.connection, "run", killed)
+        with pytest.raises(KeyboardInterrupt):
+            await write(writer, "one", [("a ", ALBUM), ("b", BAND)])
+    after_kill = await sizes(writer)
+    await write(writer, "one", [("a ", ALBUM), ("b", BAND)])
+
+    assert after_kill == (1, 1, 1, 3)
+    assert await sizes(writer) == (1, 2, 2, 5)
