@@ -415,7 +415,7 @@ class PostgresDatabase(Database):
                 self._was_open = True
                 return work(self._connection)
             except self._psycopg.OperationalError:
-                if not self._is_useless() or time.monotonic() > patience:
+                if not self._is_useless() or (not connection and time.monotonic() > patience):
                     raise
             self._connection = None
             if connection is None:

@@ -248,21 +248,26 @@ def test_away_in_the_middle(
     assert kept == ["finished", "finished" if comes_back else "interrupted"]
 
 
-# A lost connection is opened again at the next step, and its run stays that of its process.
+# A lost connection is opened again at the next step, and its run stays that of its process. No
+# request is refused for the lost connection of the tokens, which waits for no server.
 async def test_lost_connection(address: str) -> None:
     query = """
     SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()
     """
-    one, other = RunStore(address), RunStore(address)
+    one, other, tokens = RunStore(address), RunStore(address), TokenStore(address)
     await one.begin("r", "c", "Who?", {})
+    tokens.create("anna", "admin")
     await other.do("read", lambda connection: connection.execute(query))
     await one.saver()
+    names = [token.name for token in tokens.all()]
+    tokens.close()
     kept = await other.get("r")
     for store in (one, other):
         await store.aclose()
 
     assert kept.summary.status == "running"
+    assert names == ["anna"]
 
 
 # Processes that start at the same moment make the tables once.
