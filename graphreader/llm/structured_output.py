@@ -146,6 +146,10 @@ class UnusableReply(ReplyError):
             "Another model may do better: set GRAPHREADER_MODEL."
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled with its parameters: workers of a cluster return it."""
+        return type(self), (self.kind, self.problem), vars(self)
+
 
 def read(message: "AIMessage", task: Task[D]) -> D:
     """The last decision in the message that fits its schema. Raises UnusableReply."""

@@ -220,6 +220,10 @@ def test_refused(nodes: Nodes, reading: Reading, monkeypatch: pytest.MonkeyPatch
             reader.ingest(reading.texts, ray=nodes.address)
         with pytest.raises(UsageError, match="either batch or ray"):
             reader.ingest(reading.texts, ray=nodes.address, batch=True)
+    reading.server.always = Fault(content="", refusal="I do not read this.")
+    failed = [chunk for one in reading.read(nodes.address).documents for chunk in one.failed]
+    assert len(failed) == CHUNKS + 1
+    assert "refuses to reply" in failed[0].reason
     reading.server.always = Fault(status=401)
     with pytest.raises(ModelRefusedError, match="OPENAI_API_KEY"):
         reading.read(nodes.address)
