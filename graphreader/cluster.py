@@ -184,25 +184,30 @@ class Worker:
 
 
 class Workers:
-    """The workers of a cluster, as this process sees them. Each call takes the least busy one."""
+    """The workers of a cluster, as this process sees them. Each call takes the least busy one.
+
+    A lost one is left out until Ray has started it again.
+    """
 
     def __init__(self, handles: dict[str, Any], limits: Any, lost: tuple[type[Exception], ...]):
         self._handles = handles
         self._limits = limits
         self._lost = lost  # the errors of Ray that say so
         self._busy = Counter[str]()
+        self._restarting: dict[str, asyncio.Task[None]] = {}
         self._loop = asyncio.get_running_loop()
 
     async def call(self, method: str, *values: Any) -> Any:
         """The result of a method of a worker. Raises ClusterError where none is left."""
         for _ in range(_TRIES):
-            name = min(self._handles, key=lambda one: self._busy[one])
+            name = min(self._handles, key=lambda one: (one in self._restarting, self._busy[one]))
             self._busy[name] += 1
             try:
                 result = await getattr(self._handles[name], method).remote(*values)
             except self._lost as error:
-                logger.warning("Worker %s is lost: %s", name, type(error).__name__)
-                await self._release(name)
+                if name not in self._restarting:
+                    logger.warning("Worker %s is lost: %s", name, type(error).__name__)
+                    self._restarting[name] = asyncio.create_task(self._restarted(name))
                 await asyncio.sleep(_PAUSE)
                 continue
             finally:
@@ -221,9 +226,21 @@ class Workers:
         content: Content = asyncio.run_coroutine_threadsafe(call, self._loop).result()
         return content
 
-    async def _release(self, name: str) -> None:
+    def close(self) -> None:
+        """Wait for no lost worker any more."""
+        for one in self._restarting.values():
+            one.cancel()
+
+    async def _restarted(self, name: str) -> None:
+        """End the requests of a lost worker, and return once it is there again."""
         with suppress(*self._lost):
             await self._limits.release.remote(name)
+        while True:
+            await asyncio.sleep(_PAUSE)
+            with suppress(*self._lost):
+                await self._handles[name].ready.remote()
+                del self._restarting[name]
+                return
 
 
 class ClusterDecider:
@@ -326,7 +343,11 @@ async def cluster(address: str, settings: Settings) -> AsyncIterator[Workers]:
         if is_own:
             await asyncio.to_thread(_connect, ray, address)
         name = f"graphreader-limits-{uuid4().hex}"
-        limits = ray.remote(num_cpus=0, name=name)(Limits).remote(
+        # On the node of this process: without either of them nothing goes on.
+        here = import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy(
+            ray.get_runtime_context().get_node_id(), soft=True
+        )
+        limits = ray.remote(num_cpus=0, name=name, scheduling_strategy=here)(Limits).remote(
             RateLimits(
                 settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute
             )
@@ -341,6 +362,7 @@ async def cluster(address: str, settings: Settings) -> AsyncIterator[Workers]:
         finally:
             parser_process.elsewhere.reset(token)
             announcing.cancel()
+            workers.close()
             for handle in (*handles.values(), limits):
                 ray.kill(handle)
     finally:

@@ -1,0 +1,54 @@
+"""The choice of a worker of a cluster and its failures, without Ray."""
+
+import pickle
+from typing import Any
+
+import pytest
+
+from graphreader import cluster
+from graphreader.cluster import Workers
+from graphreader.llm.structured_output import UnusableReply
+from graphreader.usage import Usage
+
+
+class LostError(Exception):
+    """In place of Ray's errors about lost actors."""
+
+
+class Remote:
+    """A method of an actor on a node that is lost, or not."""
+
+    def __init__(self, result: str | None) -> None:
+        self.result = result
+
+    async def remote(self, *_: Any) -> str:
+        if self.result is None:
+            raise LostError
+        return self.result
+
+
+class Handle:
+    """An actor, all of whose methods return its name."""
+
+    def __init__(self, name: str | None) -> None:
+        self.decide = self.ready = self.release = Remote(name)
+
+
+# Lost workers, of which none is busy, are left out while another one is there.
+async def test_lost_workers_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "_PAUSE", 0.0)
+    lost = {f"lost-{n}": Handle(None) for n in range(4)}
+    workers = Workers({**lost, "left": Handle("left")}, Handle(""), (LostError,))
+    called = [await workers.call("decide") for _ in range(3)]
+    workers.close()
+
+    assert called == ["left"] * 3
+
+
+# A worker's failure comes with its cost: Ray pickles it.
+def test_failures_are_pickled() -> None:
+    failure = UnusableReply("refused")
+    failure.spent = Usage(1, 20, 3)
+    sent = pickle.loads(pickle.dumps(failure))
+
+    assert (str(sent), sent.kind, sent.spent) == (str(failure), "refused", failure.spent)
