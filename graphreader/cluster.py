@@ -18,12 +18,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from graphreader.errors import (
-    ClusterError,
-    DecisionError,
-    GraphReaderError,
-    UsageError,
-)
+from graphreader.errors import ClusterError, DecisionError, GraphReaderError, UsageError
 from graphreader.ingestion.loading import parser_process
 from graphreader.ingestion.loading.content import Content
 from graphreader.ingestion.loading.parser_process import ParserProcess
@@ -264,7 +259,7 @@ class ClusterDecider:
     async def decide(
         self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
     ) -> DecisionResult[D]:
-        """See `Decider.decide`. Raises ClusterError as well."""
+        """See `Decider.decide`."""
         ask = partial(self._ask, task, budget or Budget())
         if isinstance(self._decider, LanguageModelDecider):
             return await self._decider.kept_or(task, ask)

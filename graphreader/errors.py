@@ -71,10 +71,6 @@ class DownloadError(ServerError):
     """A jar of the embedded server could not be fetched, or has the wrong checksum."""
 
 
-class ClusterError(GraphReaderError):
-    """The Ray cluster cannot be reached, or has lost its workers."""
-
-
 class CacheError(GraphReaderError):
     """The kept replies cannot be counted or cleared. Runs go on without them."""
 
@@ -91,6 +87,10 @@ class DecisionError(GraphReaderError):
 
 class ModelUnavailableError(DecisionError):
     """The model's service does not answer, or not in time."""
+
+
+class ClusterError(DecisionError):
+    """The Ray cluster cannot be reached, or has lost its workers."""
 
 
 class ModelRefusedError(DecisionError):

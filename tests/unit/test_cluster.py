@@ -7,6 +7,7 @@ import pytest
 
 from graphreader import cluster
 from graphreader.cluster import Workers
+from graphreader.errors import DecisionError
 from graphreader.llm.structured_output import UnusableReply
 from graphreader.usage import Usage
 
@@ -43,6 +44,15 @@ async def test_lost_workers_are_left_out(monkeypatch: pytest.MonkeyPatch) -> Non
     workers.close()
 
     assert called == ["left"] * 3
+
+
+# Where all are lost, an ingest ends as where the model is away: what has been extracted is written.
+async def test_all_workers_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "_PAUSE", 0.0)
+    workers = Workers({"lost": Handle(None)}, Handle(""), (LostError,))
+    with pytest.raises(DecisionError, match="has lost its workers"):
+        await workers.call("decide")
+    workers.close()
 
 
 # A worker's failure comes with its cost: Ray pickles it.
