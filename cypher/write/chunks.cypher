@@ -52,12 +52,12 @@ CALL (new, all_new) {
 }
 CALL (all_new) {
   UNWIND CASE WHEN all_new THEN $elements ELSE [] END AS row
-  MERGE (k:KeyElement {id: row.id})
-  ON CREATE SET k.corpus = $corpus, k.corpus_word = $corpus_word, k.key = row.key,
-                k.name = row.surfaces[0], k.aliases = row.surfaces,
-                k.stale = CASE WHEN size(row.surfaces) > 1 THEN true END
+  MERGE (k:KeyElement {id: row[0]})
+  ON CREATE SET k.corpus = $corpus, k.corpus_word = $corpus_word, k.key = row[1],
+                k.name = row[2][0], k.aliases = row[2],
+                k.stale = CASE WHEN size(row[2]) > 1 THEN true END
   ON MATCH SET k.stale = CASE
-    WHEN size(k.aliases) > 1 OR k.aliases <> row.surfaces OR k.merged_into IS NOT NULL THEN true
+    WHEN size(k.aliases) > 1 OR k.aliases <> row[2] OR k.merged_into IS NOT NULL THEN true
     ELSE k.stale
   END
   RETURN collect(k) AS elements
@@ -67,10 +67,10 @@ CALL (written, elements) {
   WITH elements, row.chunk AS c, row.facts AS facts
   UNWIND facts AS fact
   CREATE (c)-[:HAS_ATOMIC_FACT]->
-         (f:AtomicFact {id: fact.id, corpus: $corpus, text: fact.text, terms: fact.terms,
-                        index: fact.index})
+         (f:AtomicFact {id: fact[0], corpus: $corpus, text: fact[1], terms: fact[2],
+                        index: fact[3]})
   WITH elements, f, fact
-  UNWIND fact.names AS name
+  UNWIND fact[4] AS name
   WITH f, elements[name[0]] AS k, name[1] AS surface
   CREATE (f)-[:HAS_KEY_ELEMENT {surface: surface}]->(k)
   RETURN count(*) AS names

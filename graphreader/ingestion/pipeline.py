@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -53,7 +53,9 @@ from graphreader.usage import Usage
 LOADED_AT_ONCE, CHARACTERS_AT_ONCE = 8, 50_000
 """Bounds of the documents that are loaded and looked up together."""
 
-CHUNKS_PER_WRITE = 50
+CHUNKS_PER_WRITE = 100
+FILLING_SECONDS = 0.25
+"""For how long a write waits for more chunks: many small ones cost Neo4j twice as much."""
 WRITERS = 2  # while Neo4j takes one transaction in, the next one is prepared and sent
 
 
@@ -157,6 +159,7 @@ class Pipeline:
         self._in_flight = asyncio.Semaphore(self._max_in_flight)
         self._extracted: asyncio.Queue[tuple[DocumentJob, ReadChunk | None] | None]
         self._extracted = asyncio.Queue()  # bounded by _in_flight
+        self._filling = asyncio.Lock()
         self._reports: list[DocumentReport | None] = []
         self._usage = Usage()
         self._dropped = 0
@@ -359,19 +362,24 @@ class Pipeline:
         await self._embedding.end()
 
     async def _write_batches(self) -> None:
-        while True:
-            batch: list[tuple[DocumentJob, ReadChunk | None]] = []
-            item = await self._extracted.get()
-            while item is not None:
-                batch.append(item)
-                if len(batch) == CHUNKS_PER_WRITE or self._extracted.empty():
-                    break
-                item = self._extracted.get_nowait()
-            if item is None:
-                self._extracted.put_nowait(None)  # for this writer's next look, and the other's
-            if not batch:
-                return
+        while batch := await self._next_batch():
             await self._write_batch(batch)
+
+    async def _next_batch(self) -> list[tuple[DocumentJob, ReadChunk | None]]:
+        """What the next transaction writes; nothing at the end. The writers take turns."""
+        batch: list[tuple[DocumentJob, ReadChunk | None]] = []
+        async with self._filling:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(None) as filling:
+                    while len(batch) < CHUNKS_PER_WRITE:
+                        item = await self._extracted.get()
+                        if item is None:
+                            self._extracted.put_nowait(None)  # for the next look of both writers
+                            break
+                        if not batch:
+                            filling.reschedule(asyncio.get_running_loop().time() + FILLING_SECONDS)
+                        batch.append(item)
+        return batch
 
     async def _write_batch(self, batch: Sequence[tuple[DocumentJob, ReadChunk | None]]) -> None:
         jobs = list({id(job): job for job, _ in batch}.values())
