@@ -13,7 +13,8 @@ from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
 from graphreader.store.writer import DocumentVersion, GraphWriter, UnembeddedElement, UnembeddedFact
 
-BATCH = 500  # key elements and facts that are embedded at once
+BATCH = 500
+"""Key elements, and facts, that are embedded and written at once; Neo4j is fastest by so many."""
 
 DOCUMENTS_PER_PAGE = 50  # documents whose facts are indexed again at once
 
@@ -78,10 +79,10 @@ class EmbeddingQueue:
                 self._documents.clear()
                 continue
             try:
-                while len(self._waiting) >= BATCH:
-                    await self._embed_batch()
+                while len(batch := self._next_batch()) < len(self._waiting):
+                    await self._embed_batch(batch)
                 if ended or timed_out or len(self._documents) >= _MAX_DOCUMENTS_WAITING:
-                    await self._embed_batch()
+                    await self._embed_batch(batch)
                 await self._complete_documents()
             except DecisionError as error:
                 failed = True
@@ -104,8 +105,17 @@ class EmbeddingQueue:
             item = self._queue.get_nowait()
         return True, False
 
-    async def _embed_batch(self) -> None:
-        batch = list(self._waiting.values())[:BATCH]
+    def _next_batch(self) -> list[Unembedded]:
+        """What waits, in order, until there are BATCH key elements or BATCH facts."""
+        batch, left = list[Unembedded](), {UnembeddedElement: BATCH, UnembeddedFact: BATCH}
+        for one in self._waiting.values():
+            left[type(one)] -= 1
+            if left[type(one)] < 0:
+                break
+            batch.append(one)
+        return batch
+
+    async def _embed_batch(self, batch: Sequence[Unembedded]) -> None:
         if not batch or not self._embedder:
             return
         # Another chunk or process may have brought some key elements here before.
@@ -135,20 +145,18 @@ def embeds_facts(embedder: Embedder) -> bool:
     return not getattr(embedder, "compares_words", False)
 
 
-async def embed(writer: GraphWriter, embedder: Embedder, wanted: Sequence[Unembedded]) -> None:
+async def embed(writer: GraphWriter, embedder: Embedder, batch: Sequence[Unembedded]) -> None:
     """Embed and mark key elements that normalization compares. Raises DecisionError."""
-    for start in range(0, len(wanted), BATCH):
-        batch = wanted[start : start + BATCH]
-        texts = [one.text if isinstance(one, UnembeddedFact) else one.key for one in batch]
-        vectors = list(zip(batch, await embedder.embed(texts), strict=True))
-        elements = [one for one in batch if isinstance(one, UnembeddedElement)]
-        await writer.write_embeddings(
-            [(one.id, vector) for one, vector in vectors if isinstance(one, UnembeddedElement)],
-            fresh={one.id for one in elements if is_comparable(one.name, one.key)},
-        )
-        await writer.write_fact_embeddings(
-            [(one.id, vector) for one, vector in vectors if isinstance(one, UnembeddedFact)]
-        )
+    texts = [one.text if isinstance(one, UnembeddedFact) else one.key for one in batch]
+    vectors = list(zip(batch, await embedder.embed(texts) if texts else [], strict=True))
+    elements = [one for one in batch if isinstance(one, UnembeddedElement)]
+    await writer.write_embeddings(
+        [(one.id, vector) for one, vector in vectors if isinstance(one, UnembeddedElement)],
+        fresh={one.id for one in elements if is_comparable(one.name, one.key)},
+    )
+    await writer.write_fact_embeddings(
+        [(one.id, vector) for one, vector in vectors if isinstance(one, UnembeddedFact)]
+    )
 
 
 async def reindex(
