@@ -340,7 +340,7 @@ async def cluster(address: str, settings: Settings) -> AsyncIterator[Workers]:
         name = f"graphreader-limits-{uuid4().hex}"
         # On the node of this process: without either of them nothing goes on.
         here = import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy(
-            ray.get_runtime_context().get_node_id(), soft=True
+            ray.get_runtime_context().get_node_id(), soft=False
         )
         limits = ray.remote(num_cpus=0, name=name, scheduling_strategy=here)(Limits).remote(
             RateLimits(
