@@ -279,6 +279,9 @@ class ProviderAdapter:
         self.client = client
         self._provider = provider
         self._fields = _option_fields(client)
+        self._is_openai_client = any(
+            one.__name__ == "BaseChatOpenAI" for one in type(client).__mro__
+        )
         # Models of other servers that speak OpenAI's protocol only share a name with OpenAI's.
         url = str(getattr(client, "openai_api_base", None) or _OPENAI_URL)
         is_openai = urlsplit(url).hostname == urlsplit(_OPENAI_URL).hostname
@@ -325,7 +328,11 @@ class ProviderAdapter:
         client = self.client.model_copy(update=changes) if changes else self.client
         if form == "schema":
             schema = _SCHEMA_OPTIONS.get(self._provider, _SCHEMA_OPTIONS["openai"])
-            return client.bind(**schema(decision), **parameters)
+            options = schema(decision)
+            if self._is_openai_client:
+                # As a parameter it would be copied part by part, and a reply cut off be an error.
+                options = {"extra_body": {**options, **parameters.pop("extra_body", {})}}
+            return client.bind(**options, **parameters)
         if form == "text":
             return client.bind(**parameters)
         offered = [tool(decision, strict=self._provider in _STRICT_TOOLS)]
