@@ -8,7 +8,7 @@ import math
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -255,6 +255,7 @@ _FIELDS: Mapping[Option, tuple[str, ...]] = {
 }
 OPTIONS: tuple[Option, ...] = tuple(_FIELDS)
 _STRICT_TOOLS = {"openai", "azure_openai"}  # others refuse `strict`, or need another URL for it
+_BOUND_CLIENTS = 64  # that are used again: LangChain describes each new client for traces
 
 
 _LIKE_OPENAI = "azure_openai deepseek fireworks groq mistralai openai openrouter together xai"
@@ -277,6 +278,8 @@ class ProviderAdapter:
 
     def __init__(self, provider: str, client: BaseChatModel) -> None:
         self.client = client
+        self.bind = lru_cache(_BOUND_CLIENTS)(self._bind)
+        """The client, set to reply in the form in at most `limit` tokens, `without` options."""
         self._provider = provider
         self._fields = _option_fields(client)
         self._is_openai_client = any(
@@ -296,7 +299,7 @@ class ProviderAdapter:
             has_tools = type(client).bind_tools is not BaseChatModel.bind_tools
             self.form = "tool" if has_tools else "text"
 
-    def bind(
+    def _bind(
         self,
         decision: type[Decision],
         form: ReplyForm,
@@ -305,7 +308,6 @@ class ProviderAdapter:
         without: Collection[Option] = (),
         streamed: bool = False,
     ) -> Runnable[Any, AIMessage]:
-        """The client, set to reply in the form in at most `limit` tokens, `without` options."""
         without = self._unsupported.union(without)
         changes: dict[str, Any] = {
             self._fields[option]: None
