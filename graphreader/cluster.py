@@ -7,9 +7,10 @@ An actor holds the limits of the whole cluster. What a lost worker had in hand i
 
 import asyncio
 import logging
+import os
 import socket
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from importlib import import_module
@@ -37,9 +38,10 @@ from graphreader.llm.rate_limit import RateLimiter, RateLimits, RequestStart, se
 from graphreader.models import open_decider, open_embedder
 from graphreader.settings import Settings
 from graphreader.usage import Usage
-from graphreader.waiting import Waiting, announce, listening
+from graphreader.waiting import Waiting, announce, announced_if_slow, listening
 
 D = TypeVar("D", bound=Decision)
+T = TypeVar("T")
 LOCAL = "local"
 """In place of an address: a cluster on this machine, for one ingest."""
 
@@ -49,6 +51,7 @@ _LATE_SECONDS = 10.0  # for the others after it
 _TEXTS = 256  # that a worker embeds at once
 _TRIES = 5  # of one piece of work, each at another worker that was lost meanwhile
 _PAUSE = 1.0  # seconds before the next try, until Ray knows who is lost
+_WAITING = Waiting("Ray", "Waiting for the Ray cluster and its workers", 0.0)
 logger = logging.getLogger("graphreader.cluster")
 
 
@@ -149,31 +152,38 @@ class Worker:
         self, task: Task[D], max_calls: int | None, max_tokens: int | None
     ) -> DecisionResult[D] | GraphReaderError:
         """Take a decision within a budget of its own."""
-        await self.ready()
-        self._decider = self._decider or open_decider(self._settings, "build")
-        try:
-            with listening(self._limits.announce.remote):
-                return await self._decider.decide(task, Budget(max_calls, max_tokens))
-        except GraphReaderError as error:
-            return error
+
+        async def decide() -> DecisionResult[D]:
+            self._decider = self._decider or open_decider(self._settings, "build")
+            return await self._decider.decide(task, Budget(max_calls, max_tokens))
+
+        return await self._result_of(decide)
 
     async def embed(
         self, name: str, dimension: int, texts: Sequence[str]
     ) -> list[list[float]] | GraphReaderError:
         """Embed texts by the embedder of that name."""
-        await self.ready()
-        self._embedder = self._embedder or open_embedder(self._settings, name, dimension)
-        try:
-            with listening(self._limits.announce.remote):
-                return await self._embedder.embed(texts)
-        except GraphReaderError as error:
-            return error
+
+        async def embed() -> list[list[float]]:
+            self._embedder = self._embedder or open_embedder(self._settings, name, dimension)
+            return await self._embedder.embed(texts)
+
+        return await self._result_of(embed)
 
     async def parse(self, suffix: str, data: bytes, shown: str) -> Content | GraphReaderError:
         """Parse a file, in a process of its own, one at a time."""
-        try:
+
+        async def parse() -> Content:
             async with self._parsing:
                 return await asyncio.to_thread(self._parser.parse, suffix, data, shown)
+
+        return await self._result_of(parse)
+
+    async def _result_of(self, work: Callable[[], Awaitable[T]]) -> T | GraphReaderError:
+        await self.ready()
+        try:
+            with listening(self._limits.announce.remote):
+                return await work()
         except GraphReaderError as error:
             return error
 
@@ -336,7 +346,8 @@ async def cluster(address: str, settings: Settings) -> AsyncIterator[Workers]:
     is_own = not ray.is_initialized()
     try:
         if is_own:
-            await asyncio.to_thread(_connect, ray, address)
+            with announced_if_slow(_WAITING):
+                await asyncio.to_thread(_connect, ray, address)
         name = f"graphreader-limits-{uuid4().hex}"
         # On the node of this process: without either of them nothing goes on.
         here = import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy(
@@ -347,7 +358,8 @@ async def cluster(address: str, settings: Settings) -> AsyncIterator[Workers]:
                 settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute
             )
         )
-        handles = await _workers(ray, settings, name)
+        with announced_if_slow(_WAITING):
+            handles = await _workers(ray, settings, name)
         logger.info("%d workers on the Ray cluster %s", len(handles), address)
         workers = Workers(handles, limits, lost)
         announcing = asyncio.create_task(_announce(limits))
@@ -370,6 +382,7 @@ def _connect(ray: Any, address: str) -> None:
     try:
         if address == LOCAL:
             options["include_dashboard"] = False
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # else Ray sends reports
         elif port := urlsplit(f"//{address}").port:  # Ray itself tries for many minutes
             socket.create_connection((urlsplit(f"//{address}").hostname, port), 5).close()
         ray.init(address=address, **options)
