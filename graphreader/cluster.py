@@ -12,7 +12,7 @@ import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from functools import partial
+from functools import partial, wraps
 from importlib import import_module
 from itertools import count
 from typing import Any, TypeVar
@@ -130,14 +130,31 @@ class _SharedLimiter:
         self._limits.hold_off.remote(seconds, reason)
 
 
+def _with_failures_as_values(
+    method: Callable[..., Awaitable[T]],
+) -> Callable[..., Awaitable[T | GraphReaderError]]:
+    """Let a method of a worker return a GraphReaderError: Ray would wrap it."""
+
+    @wraps(method)
+    async def call(worker: "Worker", *values: Any) -> T | GraphReaderError:
+        await worker.ready()
+        try:
+            with listening(worker.limits.announce.remote):
+                return await method(worker, *values)
+        except GraphReaderError as error:
+            return error
+
+    return call
+
+
 class Worker:
-    """The actor that works on one processor. Its methods return a GraphReaderError as a value."""
+    """The actor that works on one processor."""
 
     def __init__(self, name: str, settings: Settings, limits: str) -> None:
         ray: Any = import_module("ray")
         self._name = name
         self._settings = settings.model_copy(update={"keep_replies": "off"})
-        self._limits = ray.get_actor(limits)  # a handle as a value would not survive a restart
+        self.limits = ray.get_actor(limits)  # a handle as a value would not survive a restart
         self._decider: Decider | None = None
         self._embedder: Embedder | None = None
         self._parser = ParserProcess()
@@ -145,47 +162,28 @@ class Worker:
 
     async def ready(self) -> str:
         """Its name."""
-        set_rate_limiter(_SharedLimiter(self._name, self._limits))
+        set_rate_limiter(_SharedLimiter(self._name, self.limits))
         return self._name
 
+    @_with_failures_as_values
     async def decide(
         self, task: Task[D], max_calls: int | None, max_tokens: int | None
-    ) -> DecisionResult[D] | GraphReaderError:
+    ) -> DecisionResult[D]:
         """Take a decision within a budget of its own."""
+        self._decider = self._decider or open_decider(self._settings, "build")
+        return await self._decider.decide(task, Budget(max_calls, max_tokens))
 
-        async def decide() -> DecisionResult[D]:
-            self._decider = self._decider or open_decider(self._settings, "build")
-            return await self._decider.decide(task, Budget(max_calls, max_tokens))
-
-        return await self._result_of(decide)
-
-    async def embed(
-        self, name: str, dimension: int, texts: Sequence[str]
-    ) -> list[list[float]] | GraphReaderError:
+    @_with_failures_as_values
+    async def embed(self, name: str, dimension: int, texts: Sequence[str]) -> list[list[float]]:
         """Embed texts by the embedder of that name."""
+        self._embedder = self._embedder or open_embedder(self._settings, name, dimension)
+        return await self._embedder.embed(texts)
 
-        async def embed() -> list[list[float]]:
-            self._embedder = self._embedder or open_embedder(self._settings, name, dimension)
-            return await self._embedder.embed(texts)
-
-        return await self._result_of(embed)
-
-    async def parse(self, suffix: str, data: bytes, shown: str) -> Content | GraphReaderError:
+    @_with_failures_as_values
+    async def parse(self, suffix: str, data: bytes, shown: str) -> Content:
         """Parse a file, in a process of its own, one at a time."""
-
-        async def parse() -> Content:
-            async with self._parsing:
-                return await asyncio.to_thread(self._parser.parse, suffix, data, shown)
-
-        return await self._result_of(parse)
-
-    async def _result_of(self, work: Callable[[], Awaitable[T]]) -> T | GraphReaderError:
-        await self.ready()
-        try:
-            with listening(self._limits.announce.remote):
-                return await work()
-        except GraphReaderError as error:
-            return error
+        async with self._parsing:
+            return await asyncio.to_thread(self._parser.parse, suffix, data, shown)
 
 
 class Workers:
@@ -346,8 +344,12 @@ async def cluster(address: str, settings: Settings) -> AsyncIterator[Workers]:
     is_own = not ray.is_initialized()
     try:
         if is_own:
-            with announced_if_slow(_WAITING):
-                await asyncio.to_thread(_connect, ray, address)
+            connecting = asyncio.create_task(asyncio.to_thread(_connect, ray, address))
+            try:
+                with announced_if_slow(_WAITING):
+                    await asyncio.shield(connecting)
+            finally:
+                await asyncio.wait([connecting])  # Ray cannot be shut down while it starts
         name = f"graphreader-limits-{uuid4().hex}"
         # On the node of this process: without either of them nothing goes on.
         here = import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy(
