@@ -282,9 +282,9 @@ class ProviderAdapter:
         """The client, set to reply in the form in at most `limit` tokens, `without` options."""
         self._provider = provider
         self._fields = _option_fields(client)
-        self._is_openai_client = any(
-            one.__name__ == "BaseChatOpenAI" for one in type(client).__mro__
-        )
+        # Of OpenAI's client, which has another form of schema in its Responses interface.
+        is_openai_client = any(one.__name__ == "BaseChatOpenAI" for one in type(client).__mro__)
+        self._takes_body = is_openai_client and not getattr(client, "use_responses_api", None)
         # Models of other servers that speak OpenAI's protocol only share a name with OpenAI's.
         url = str(getattr(client, "openai_api_base", None) or _OPENAI_URL)
         is_openai = urlsplit(url).hostname == urlsplit(_OPENAI_URL).hostname
@@ -331,7 +331,7 @@ class ProviderAdapter:
         if form == "schema":
             schema = _SCHEMA_OPTIONS.get(self._provider, _SCHEMA_OPTIONS["openai"])
             options = schema(decision)
-            if self._is_openai_client:
+            if self._takes_body:
                 # As a parameter it would be copied part by part, and a reply cut off be an error.
                 options = {"extra_body": {**options, **parameters.pop("extra_body", {})}}
             return client.bind(**options, **parameters)

@@ -113,20 +113,20 @@ class GraphWriter:
         beginning: Sequence[Document] = (),
         chunk_tokens: int = 0,
         *,
-        whole: Iterable[DocumentVersion] = (),
+        whole: Sequence[DocumentVersion] = (),
     ) -> WriteResult:
         """Write the documents `beginning` and chunks, in one message and one transaction.
 
         Links the chunks of new documents that are `whole`, where all of them are written.
         """
-        values = self._values(chunks, beginning, chunk_tokens, whole)
-        [result] = await self._write("chunks", **values)
-        new, left = set(result["new"]), chunks
-        while 0 < len(new) < len(left):  # another process has written the rest of them
-            left = [one for one in left if one.chunk.id in new]
+        left = chunks
+        while True:
             values = self._values(left, beginning, chunk_tokens, whole)
             [result] = await self._write("chunks", **values)
             new = set(result["new"])
+            if len(new) in (0, len(left)):
+                break
+            left = [one for one in left if one.chunk.id in new]  # another process has the others
         lacking = set(result["lacking"])
         return WriteResult(
             [
