@@ -56,7 +56,6 @@ LOADED_AT_ONCE, CHARACTERS_AT_ONCE = 8, 50_000
 CHUNKS_PER_WRITE = 50
 WRITERS = 2  # while Neo4j takes one transaction in, the next one is prepared and sent
 
-
 _CHANGED = "It is incomplete or was changed meanwhile: run the same `graphreader ingest` again."
 
 
