@@ -62,7 +62,8 @@ class Replies:
         answer = {
             "analysis": _NOTEBOOK,
             "answer": "To a town.",
-            "answered": True,
+            "explanation": "They went on from the old bridge.",
+            "confidence": "stated",
             "claims": [{"claim": "They went to a town.", "citations": [1]}],
             "contradictions": [],
         }

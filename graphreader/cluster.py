@@ -7,11 +7,12 @@ An actor holds the limits of the whole cluster. What a lost worker had in hand i
 
 import asyncio
 import logging
+import os
 import socket
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from functools import partial
+from functools import partial, wraps
 from importlib import import_module
 from itertools import count
 from typing import Any, TypeVar
@@ -37,9 +38,10 @@ from graphreader.llm.rate_limit import RateLimiter, RateLimits, RequestStart, se
 from graphreader.models import open_decider, open_embedder
 from graphreader.settings import Settings
 from graphreader.usage import Usage
-from graphreader.waiting import Waiting, announce, listening
+from graphreader.waiting import Waiting, announce, announced_if_slow, listening
 
 D = TypeVar("D", bound=Decision)
+T = TypeVar("T")
 LOCAL = "local"
 """In place of an address: a cluster on this machine, for one ingest."""
 
@@ -49,6 +51,7 @@ _LATE_SECONDS = 10.0  # for the others after it
 _TEXTS = 256  # that a worker embeds at once
 _TRIES = 5  # of one piece of work, each at another worker that was lost meanwhile
 _PAUSE = 1.0  # seconds before the next try, until Ray knows who is lost
+_WAITING = Waiting("Ray", "Waiting for the Ray cluster and its workers", 0.0)
 logger = logging.getLogger("graphreader.cluster")
 
 
@@ -127,14 +130,31 @@ class _SharedLimiter:
         self._limits.hold_off.remote(seconds, reason)
 
 
+def _with_failures_as_values(
+    method: Callable[..., Awaitable[T]],
+) -> Callable[..., Awaitable[T | GraphReaderError]]:
+    """Let a method of a worker return a GraphReaderError: Ray would wrap it."""
+
+    @wraps(method)
+    async def call(worker: "Worker", *values: Any) -> T | GraphReaderError:
+        await worker.ready()
+        try:
+            with listening(worker.limits.announce.remote):
+                return await method(worker, *values)
+        except GraphReaderError as error:
+            return error
+
+    return call
+
+
 class Worker:
-    """The actor that works on one processor. Its methods return a GraphReaderError as a value."""
+    """The actor that works on one processor."""
 
     def __init__(self, name: str, settings: Settings, limits: str) -> None:
         ray: Any = import_module("ray")
         self._name = name
         self._settings = settings.model_copy(update={"keep_replies": "off"})
-        self._limits = ray.get_actor(limits)  # a handle as a value would not survive a restart
+        self.limits = ray.get_actor(limits)  # a handle as a value would not survive a restart
         self._decider: Decider | None = None
         self._embedder: Embedder | None = None
         self._parser = ParserProcess()
@@ -142,40 +162,28 @@ class Worker:
 
     async def ready(self) -> str:
         """Its name."""
-        set_rate_limiter(_SharedLimiter(self._name, self._limits))
+        set_rate_limiter(_SharedLimiter(self._name, self.limits))
         return self._name
 
+    @_with_failures_as_values
     async def decide(
         self, task: Task[D], max_calls: int | None, max_tokens: int | None
-    ) -> DecisionResult[D] | GraphReaderError:
+    ) -> DecisionResult[D]:
         """Take a decision within a budget of its own."""
-        await self.ready()
         self._decider = self._decider or open_decider(self._settings, "build")
-        try:
-            with listening(self._limits.announce.remote):
-                return await self._decider.decide(task, Budget(max_calls, max_tokens))
-        except GraphReaderError as error:
-            return error
+        return await self._decider.decide(task, Budget(max_calls, max_tokens))
 
-    async def embed(
-        self, name: str, dimension: int, texts: Sequence[str]
-    ) -> list[list[float]] | GraphReaderError:
+    @_with_failures_as_values
+    async def embed(self, name: str, dimension: int, texts: Sequence[str]) -> list[list[float]]:
         """Embed texts by the embedder of that name."""
-        await self.ready()
         self._embedder = self._embedder or open_embedder(self._settings, name, dimension)
-        try:
-            with listening(self._limits.announce.remote):
-                return await self._embedder.embed(texts)
-        except GraphReaderError as error:
-            return error
+        return await self._embedder.embed(texts)
 
-    async def parse(self, suffix: str, data: bytes, shown: str) -> Content | GraphReaderError:
+    @_with_failures_as_values
+    async def parse(self, suffix: str, data: bytes, shown: str) -> Content:
         """Parse a file, in a process of its own, one at a time."""
-        try:
-            async with self._parsing:
-                return await asyncio.to_thread(self._parser.parse, suffix, data, shown)
-        except GraphReaderError as error:
-            return error
+        async with self._parsing:
+            return await asyncio.to_thread(self._parser.parse, suffix, data, shown)
 
 
 class Workers:
@@ -336,18 +344,24 @@ async def cluster(address: str, settings: Settings) -> AsyncIterator[Workers]:
     is_own = not ray.is_initialized()
     try:
         if is_own:
-            await asyncio.to_thread(_connect, ray, address)
+            connecting = asyncio.create_task(asyncio.to_thread(_connect, ray, address))
+            try:
+                with announced_if_slow(_WAITING):
+                    await asyncio.shield(connecting)
+            finally:
+                await asyncio.wait([connecting])  # Ray cannot be shut down while it starts
         name = f"graphreader-limits-{uuid4().hex}"
         # On the node of this process: without either of them nothing goes on.
         here = import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy(
-            ray.get_runtime_context().get_node_id(), soft=True
+            ray.get_runtime_context().get_node_id(), soft=False
         )
         limits = ray.remote(num_cpus=0, name=name, scheduling_strategy=here)(Limits).remote(
             RateLimits(
                 settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute
             )
         )
-        handles = await _workers(ray, settings, name)
+        with announced_if_slow(_WAITING):
+            handles = await _workers(ray, settings, name)
         logger.info("%d workers on the Ray cluster %s", len(handles), address)
         workers = Workers(handles, limits, lost)
         announcing = asyncio.create_task(_announce(limits))
@@ -370,6 +384,7 @@ def _connect(ray: Any, address: str) -> None:
     try:
         if address == LOCAL:
             options["include_dashboard"] = False
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # else Ray sends reports
         elif port := urlsplit(f"//{address}").port:  # Ray itself tries for many minutes
             socket.create_connection((urlsplit(f"//{address}").hostname, port), 5).close()
         ray.init(address=address, **options)

@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from graphreader.errors import GraphReaderError, SettingsError
 from graphreader.settings import display_url, redact
@@ -44,6 +45,9 @@ _IN_POSTGRES = (
 """How the form of a table differs; SQLite numbers the rows of each by itself."""
 
 
+_Job = tuple[Callable[[], Any], asyncio.Future[Any]]  # and what gets its result
+
+
 class Database(ABC):
     """Tables at one place, by one connection at a time, which the first use opens.
 
@@ -61,6 +65,7 @@ class Database(ABC):
         self._connection: Any = None
         self._mutex = threading.RLock()
         self._thread = ThreadPoolExecutor(1, "database")
+        self._jobs: WeakKeyDictionary[asyncio.AbstractEventLoop, list[_Job]] = WeakKeyDictionary()
         self._failure: GraphReaderError | None = None
         self._retry_at = 0.0
 
@@ -100,8 +105,25 @@ class Database(ABC):
         return await self.arun(lambda: self.write(statement, *rows))
 
     async def arun(self, work: Callable[[], T]) -> T:
-        """Do blocking work in the thread of this database, to its end if cancelled."""
-        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, work))
+        """Do blocking work in the thread of this database, to its end if cancelled.
+
+        The thread gets all work of one turn of the event loop at once: waking it costs more
+        than most of the work.
+        """
+        loop = asyncio.get_running_loop()
+        result = loop.create_future()
+        jobs = self._jobs.setdefault(loop, [])
+        if not jobs:
+            loop.call_soon(self._begin, loop)
+        jobs.append((work, result))
+        return await asyncio.shield(result)
+
+    def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Hand the work of an event loop to the thread."""
+        jobs = self._jobs.pop(loop)
+        works, results = zip(*jobs, strict=True)
+        ended = loop.run_in_executor(self._thread, lambda: list(map(_outcome, works)))
+        ended.add_done_callback(lambda done: _set_results(results, done.result()))
 
     def do(self, verb: str, work: Callable[[Any], T]) -> T:
         """The result of `work` with the connection; `verb` is for the message of a failure."""
@@ -171,6 +193,26 @@ class Database(ABC):
     @abstractmethod
     def _describe(self, verb: str, error: Exception) -> str:
         """One sentence: what cannot be `verb`, why, and what to do about it."""
+
+
+def _outcome(work: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    """The result of some work, or the error that it raises."""
+    try:
+        return work(), None
+    except BaseException as error:
+        return None, error
+
+
+def _set_results(
+    futures: Sequence[asyncio.Future[Any]], outcomes: Sequence[tuple[Any, BaseException | None]]
+) -> None:
+    for future, (result, error) in zip(futures, outcomes, strict=True):
+        if future.cancelled():
+            continue
+        if error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
 
 
 def database_at(
@@ -262,7 +304,7 @@ class SqliteDatabase(Database):
         return [self.path.with_name(self.path.name + one) for one in ("", "-wal", "-shm")]
 
     def _attempt(self, work: Callable[[Any], T]) -> T:
-        if self._connection and (self.is_missing or self.path.stat().st_ino != self._number):
+        if self._connection and self._number_of_file() != self._number:
             self.close()
         return super()._attempt(work)
 
@@ -280,11 +322,18 @@ class SqliteDatabase(Database):
                 file.execute("PRAGMA journal_mode = WAL")
             file.execute(f"PRAGMA synchronous = {'FULL' if self._is_durable else 'NORMAL'}")
             file.isolation_level = "IMMEDIATE"
-            self._number = self.path.stat().st_ino
+            self._number = self._number_of_file()
         except BaseException:
             file.close()
             raise
         return file
+
+    def _number_of_file(self) -> int:
+        """The number of the file at the path; 0 if there is none."""
+        try:
+            return os.stat(self.path).st_ino
+        except FileNotFoundError:
+            return 0
 
     def _create_tables(self, file: sqlite3.Connection) -> None:
         """Create the tables in an empty file, unless another process just did."""

@@ -59,7 +59,8 @@ class Spending:
 
     def __add__(self, other: "Spending") -> "Spending":
         """Add two spendings."""
-        dollars = _sum(self.dollars, other.dollars)
+        known = self.dollars is not None and other.dollars is not None
+        dollars = (self.dollars or 0.0) + (other.dollars or 0.0) if known else None
         sent = self.input_tokens + other.input_tokens
         received = self.output_tokens + other.output_tokens
         return Spending(self.calls + other.calls, sent, received, dollars)
@@ -69,10 +70,6 @@ class Spending:
         tokens = round(number * self.input_tokens), round(number * self.output_tokens)
         dollars = None if self.dollars is None else number * self.dollars
         return Spending(round(number * self.calls), *tokens, dollars)
-
-
-def _sum(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one + other
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +101,7 @@ class Estimate:
     @property
     def dollars(self) -> float | None:
         """The price of reading and embedding; None where either is not known."""
-        return _sum(self.reading.dollars, self.embedding.dollars)
+        return (self.reading + self.embedding).dollars
 
 
 async def estimate(
@@ -313,7 +310,7 @@ class Plan:
     @property
     def dollars(self) -> float | None:
         """The price of reading and embedding; None where either is not known."""
-        return _sum(self.reading.dollars, self.embedding.dollars)
+        return (self.reading + self.embedding).dollars
 
     @property
     def limit(self) -> str:

@@ -207,7 +207,7 @@ class GraphReader:
         mode: Mode | None = None,
         keep_run: bool = False,
     ) -> AsyncGenerator[tuple[int, Outcome]]:
-        """Answer many questions, GRAPHREADER_CONCURRENCY at once; `runs` are the ids of their runs.
+        """Answer many questions side by side; `runs` are the ids of their runs.
 
         Yields the index of each with its reading, or the GraphReaderError that ended it,
         when ready.

@@ -196,12 +196,15 @@ async def _finished_run(
 
 Outcome = Reading | GraphReaderError
 
+QUESTIONS_PER_REQUEST = 2
+"""Questions that are under way for each request that may be, since some wait for a single reply."""
+
 
 async def execute_all(
     resources: Resources, requests: Sequence[RunRequest]
 ) -> AsyncGenerator[tuple[int, Outcome]]:
     """Execute requests side by side; yields the index and the outcome of each that is over."""
-    places = asyncio.Semaphore(resources.settings.concurrency)
+    places = asyncio.Semaphore(QUESTIONS_PER_REQUEST * resources.settings.concurrency)
 
     async def outcome(index: int) -> tuple[int, Outcome]:
         async with places:

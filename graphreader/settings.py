@@ -86,6 +86,7 @@ def secrets() -> list[str]:
 _USER_INFO = re.compile(r"^(\w[\w+.-]*://)?.*@", re.DOTALL)
 _USER_INFO_INSIDE_TEXT = re.compile(r"(?<=://)[^/\s]*@")  # a password may have an @ in it
 _QUERY = re.compile(r"[?#].*", re.DOTALL)
+_POSTGRES = re.compile(r"postgres(ql)?://(([^\s@/?#%]|%[\dA-Fa-f]{2})*@)?([^\s@%]|%[\dA-Fa-f]{2})*")
 _KEY = re.compile(
     r"\b((sk|gsk|pk|hf|xai)[-_]|(key|api)-)[\w*.\-]{6,}|\bAIza[\w\-]{10,}|Bearer\s+\S+",
     re.IGNORECASE,
@@ -272,8 +273,11 @@ class Settings(BaseSettings):
     @field_validator("runs")
     @classmethod
     def _check_runs(cls, value: SecretStr | None) -> SecretStr | None:
-        if value and not value.get_secret_value().startswith(("postgresql://", "postgres://")):
-            raise ValueError("it begins with postgresql://")
+        if value and not _POSTGRES.fullmatch(value.get_secret_value()):
+            raise ValueError(
+                "it has the form postgresql://user:password@host:5432/database, with @ : / ? # % "
+                "and spaces of the password as %40 %3A %2F %3F %23 %25 %20"
+            )
         return value
 
     @field_validator("page_words")

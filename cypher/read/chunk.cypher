@@ -8,7 +8,7 @@ WITH d, c, p, s, coalesce(d.page_starts, []) AS pages,
 WITH *, size([start IN starts WHERE start <= c.start]) AS before,
      size([start IN starts WHERE start < c.end]) AS until
 WITH *, CASE before WHEN 0 THEN 0 ELSE before - 1 END AS first
-RETURN c.id AS id, c.index AS index, c.text AS text, c.start AS start,
+RETURN c.id AS id, c.index AS index, c.text AS text, c.tokens AS tokens, c.start AS start,
        d.id AS document_id, d.title AS document,
        size([start IN pages WHERE start <= c.start]) AS first_page,
        [start IN pages WHERE c.start < start AND start < c.end] AS page_starts,

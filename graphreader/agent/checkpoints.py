@@ -15,6 +15,7 @@ from graphreader.agent.adaptive.graph import ADAPTIVE_NODES, adaptive_functions,
 from graphreader.agent.answering import all_failed_message
 from graphreader.agent.dependencies import AgentDependencies, NodeFunction, Update
 from graphreader.agent.graph import NODES, NodeSet, node_functions, wire
+from graphreader.agent.run_store import TASK_RESULT
 from graphreader.agent.state import AgentInput, AgentOutput, RunState, add_costs, total_usage
 from graphreader.errors import UsageError
 from graphreader.settings import Mode
@@ -76,7 +77,6 @@ def _node_of_run(name: str) -> NodeFunction:
     return node
 
 
-_TASK_RESULT = "__return__"  # the channel in which LangGraph keeps the result of a task
 _RECURSION_LIMIT = 10_000  # LangGraph's own limit; a path ends by its calls long before
 
 
@@ -146,7 +146,7 @@ class CheckpointThread:
         decisions: dict[str, list[dict[str, Any]]] = {}
         for checkpoint in reversed(checkpoints):
             for _, channel, value in checkpoint.pending_writes or ():
-                if channel == _TASK_RESULT and isinstance(value, dict) and "prompt" in value:
+                if channel == TASK_RESULT and isinstance(value, dict) and "prompt" in value:
                     decisions.setdefault(value["prompt"], []).append(value)
         return decisions
 

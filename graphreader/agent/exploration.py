@@ -47,7 +47,6 @@ from graphreader.agent.tasks import ChunkTask, FactsTask, NeighborTask
 from graphreader.errors import DecisionError, WindowError
 from graphreader.reading import FunctionCall
 from graphreader.store.records import ChunkFacts, Neighbor, StoredChunk
-from graphreader.tokens import count
 
 MAX_NEIGHBORS = 200  # neighbors of a node that are ranked
 MOST_TOGETHER = 4  # short chunks that one prompt shows
@@ -144,10 +143,10 @@ class Exploration:
         chunks: list[StoredChunk] = []
         for ref in queue[:MOST_TOGETHER]:
             chunk = await self._deps.explorer.chunk(ref["id"])
-            if chunk is None or (chunks and count(chunk.text) > room):
+            if chunk is None or (chunks and chunk.tokens > room):
                 break
             chunks.append(chunk)
-            room -= count(chunk.text)
+            room -= chunk.tokens
             if room <= 0:
                 break
         return chunks

@@ -16,6 +16,7 @@ from uuid import uuid4
 import psutil
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
     BaseCheckpointSaver,
     ChannelVersions,
     Checkpoint,
@@ -33,6 +34,10 @@ T = TypeVar("T")
 logger = logging.getLogger("graphreader.agent")
 Status = Literal["running", "finished", "failed", "interrupted"]
 
+TASK_RESULT = "__return__"
+"""The channel in which LangGraph keeps the result of a task."""
+
+_KEPT_OF_PATHS = {TASK_RESULT, *WRITES_IDX_MAP}  # and errors and interrupts
 _START_TOLERANCE = 2.0  # seconds by which the reported start of a process varies
 
 _TABLES = """
@@ -349,7 +354,14 @@ class RunCheckpoints(BaseCheckpointSaver[str]):
         task_id: str,
         task_path: str = "",
     ) -> None:
-        """Write what a task has returned."""
+        """Write what a task has returned.
+
+        Not what a node of a path has: it is alone in its step, whose checkpoint comes next. If
+        the process ends between, the node runs again with the decisions that are kept.
+        """
+        of_path = bool(config["configurable"].get("checkpoint_ns"))
+        if of_path and not any(name in _KEPT_OF_PATHS for name, _ in writes):
+            return
         values = config, writes, task_id, task_path
         await self._tolerant(config, lambda one: self._saver_at(one).put_writes(*values))
 

@@ -125,7 +125,7 @@ def run() -> int | str | None:
     code: int | str | None = 0
     try:
         configure_output()
-        app(prog_name="graphreader")
+        app(ingest.with_ray_address(sys.argv[1:]), prog_name="graphreader")
     except BaseException as error:
         code = report_error(error)
     try:

@@ -87,7 +87,7 @@ class WaitDisplay:
 
     def __init__(self, *, live: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._live, self._clock = live, clock
-        self._text, self._end = "", 0.0
+        self._waits: dict[str, tuple[str, float]] = {}  # service: its line and end, latest last
         self._printed: dict[str, float] = {}  # service: when the wait of its last line ends
         self._repeat: dict[str, float] = {}  # line: when it may be printed again
 
@@ -96,7 +96,9 @@ class WaitDisplay:
         now, service, text = self._clock(), waiting.service, waiting.text
         end = now + waiting.seconds
         if self._live:
-            self._text, self._end = text, end if waiting.seconds else math.inf
+            self._waits.pop(service, None)
+            if text:
+                self._waits[service] = text, end if waiting.seconds else math.inf
         elif not text:
             self._printed.pop(service, None)
         elif end > self._printed.get(
@@ -107,13 +109,13 @@ class WaitDisplay:
 
     @property
     def lines(self) -> list[Text]:
-        """What a live display shows: one line until the next attempt, else none."""
-        left = self._end - self._clock()
-        if not self._text or left <= -_ATTEMPT_SECONDS:
+        """What a live display shows: the latest wait until its next attempt, else nothing."""
+        now = self._clock()
+        waits = [one for one in self._waits.values() if one[1] > now - _ATTEMPT_SECONDS]
+        if not waits:
             return []
-        text = _COUNTDOWN.sub(
-            lambda one: str(min(int(one[0]), max(1, math.ceil(left)))), self._text
-        )
+        text, end = waits[-1]
+        text = _COUNTDOWN.sub(lambda one: str(min(int(one[0]), max(1, math.ceil(end - now)))), text)
         return [literal_line(text, "yellow")]
 
 

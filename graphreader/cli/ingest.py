@@ -1,5 +1,6 @@
 """`graphreader ingest` and `estimate`: read texts into a corpus, or say what that costs."""
 
+import re
 import shlex
 import time
 from collections import Counter
@@ -72,6 +73,7 @@ _LISTED_PARTS = 3  # skipped parts of one document that are listed
 _STATUS_WIDTH = 11
 _STATUS_STYLES = {"read": "green", "unchanged": "dim", "incomplete": "yellow", "refused": "red"}
 _STATUS_STYLES |= {"waiting": "cyan"}
+_RAY_ADDRESS = re.compile(r"local|auto|\S+:\d+")
 _UNKNOWN_PRICE = "not known: set it in a file (GRAPHREADER_PRICES)"
 
 
@@ -94,8 +96,8 @@ def ingest(
     ray: Annotated[
         str | None,
         typer.Option(
-            metavar="ADDRESS",
-            help="Read on the Ray cluster at this address, or on a local one: local.",
+            metavar="[ADDRESS]",
+            help="Read on the Ray cluster at HOST:PORT, without an address on one of this machine.",
         ),
     ] = None,
     dry_run: Annotated[bool, flag("--dry-run", help="Only print what it would cost.")] = False,
@@ -147,6 +149,14 @@ def ingest(
             error.add_note("The chunks read so far are kept: the same command continues.")
             raise
     print_ingest_report(report, json)
+
+
+def with_ray_address(arguments: list[str]) -> list[str]:
+    """The arguments with `--ray` as `--ray local` where no address follows: typer demands one."""
+    place = arguments.index("--ray") + 1 if "--ray" in arguments else 0
+    if place and not _RAY_ADDRESS.fullmatch("".join(arguments[place : place + 1])):
+        return [*arguments[:place], "local", *arguments[place:]]
+    return arguments
 
 
 def print_ingest_report(report: "IngestReport", json: bool) -> None:
@@ -318,7 +328,7 @@ def _plan_rows(plan: "Plan", settings: "Settings", batch: bool) -> list[tuple[st
     for limit, hours in sorted(plan.hours.items(), key=lambda one: -one[1]):
         is_setting = limit != "writing"
         name = f"{variable(limit)}={getattr(settings, limit)}" if is_setting else "writing to Neo4j"
-        times.append(f"{duration(3600 * hours)} by {name}")
+        times.append(f"{duration(3600 * hours)} ({name})")
     rows = [
         ("", ""),
         ("plan", f"{plan.documents:,} documents like these, about"),
@@ -332,8 +342,8 @@ def _plan_rows(plan: "Plan", settings: "Settings", batch: bool) -> list[tuple[st
     memory = f"GRAPHREADER_NEO4J_HEAP={plan.heap}m GRAPHREADER_NEO4J_PAGE_CACHE={plan.page_cache}m"
     return [
         *rows,
-        ("time", f"{times[0]}{', and that of the batches, within a day as a rule' * batch}"),
-        *[("", f"each of the others alone: {', '.join(times[1:])}")] * (len(times) > 1),
+        ("time", f"{times[0]}{' and that of the batches, within a day as a rule' * batch}"),
+        *[("", f"the other limits allow {', '.join(times[1:])}")] * (len(times) > 1),
         ("disk", f"{plan.disk / 1e9:,.1f} GB"),
         ("Neo4j", memory),
         ("", f"and {plan.file_cache:,} MiB of memory for the file cache of the operating system"),

@@ -58,7 +58,6 @@ FILLING_SECONDS = 0.25
 """For how long a write waits for more chunks: many small ones cost Neo4j twice as much."""
 WRITERS = 2  # while Neo4j takes one transaction in, the next one is prepared and sent
 
-
 _CHANGED = "It is incomplete or was changed meanwhile: run the same `graphreader ingest` again."
 
 

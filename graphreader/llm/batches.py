@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
@@ -27,7 +27,7 @@ from graphreader.errors import CacheError, GraphReaderError, ModelRefusedError, 
 from graphreader.llm.protocols import Budget
 from graphreader.llm.providers import api_client, base_url, close
 from graphreader.llm.retry import ModelService, RequestRejected
-from graphreader.waiting import Waiting, announce
+from graphreader.waiting import Waiting, announce, announced_if_slow
 
 T = TypeVar("T")
 logger = logging.getLogger("graphreader.llm")
@@ -36,6 +36,9 @@ FIRST_PAUSE, LONGEST_PAUSE = 15.0, 600.0  # seconds between two looks at a batch
 _CLOCK_SECONDS: Final = 600.0  # by which the provider's clock may be behind
 _LOCK: Final = 0x6261746368  # held against other processes
 _LOCK_PAUSE: Final = 0.2
+_OTHER_PROCESS: Final = Waiting(
+    "batches", "Waiting for another process that looks at batches or submits some", 0.0
+)
 _ANSWERS_PER_WRITE: Final = 500
 _INVALID: Final = (400, 413, 422)  # statuses of requests that would fail again as they stand
 _NO_BATCHES: Final = "has no batch interface: leave --batch out"
@@ -122,28 +125,6 @@ class BatchRefusedError(GraphReaderError):
     """The provider did not begin a batch that it had created, for this reason."""
 
 
-class BatchProvider(Protocol):
-    """The batches of one provider, through its own client."""
-
-    most_requests: int
-    most_bytes: int
-
-    def line(self, key: str, path: str, body: Any) -> bytes:
-        """A request as one line of JSON."""
-
-    async def create(self, id_: str, lines: Sequence[bytes]) -> str:
-        """Create a batch and return the provider's id."""
-
-    async def find(self, batch: Batch, known: set[str]) -> str | None:
-        """The provider's id of a batch that may have been created, and is not a `known` one."""
-
-    async def status(self, remote: str) -> tuple[BatchStatus, bool]:
-        """The state of a batch, and whether it has ended. Raises BatchRefusedError."""
-
-    def answers(self, remote: str) -> AsyncIterator[Answer]:
-        """The results of a batch that has ended, in any order."""
-
-
 class OpenAIBatches:
     """OpenAI's Batch API: a file of requests, files of replies and errors."""
 
@@ -153,12 +134,12 @@ class OpenAIBatches:
         self._client = client
 
     def line(self, key: str, path: str, body: Any) -> bytes:
-        """See BatchProvider."""
+        """A request as one line of JSON."""
         request = {"custom_id": key, "method": "POST", "url": f"/v1{path}", "body": body}
         return json.dumps(request).encode() + b"\n"
 
     async def create(self, id_: str, lines: Sequence[bytes]) -> str:
-        """See BatchProvider."""
+        """Create a batch and return the provider's id."""
         file = (f"{_OURS}-{id_}.jsonl", b"".join(lines))
         uploaded = await self._client.files.create(file=file, purpose="batch")
         batch = await self._client.batches.create(
@@ -170,7 +151,7 @@ class OpenAIBatches:
         return str(batch.id)
 
     async def find(self, batch: Batch, known: set[str]) -> str | None:
-        """See BatchProvider."""
+        """The provider's id of a batch that may have been created, and is not a `known` one."""
         async for one in self._client.batches.list(limit=100):
             if (one.metadata or {}).get(_OURS) == batch.id:
                 return str(one.id)
@@ -179,7 +160,7 @@ class OpenAIBatches:
         return None
 
     async def status(self, remote: str) -> tuple[BatchStatus, bool]:
-        """See BatchProvider."""
+        """The state of a batch, and whether it has ended. Raises BatchRefusedError."""
         batch = await self._client.batches.retrieve(remote)
         if batch.status == "failed":  # before any request was carried out
             errors = batch.errors.data if batch.errors and batch.errors.data else []
@@ -190,7 +171,7 @@ class OpenAIBatches:
         return BatchStatus(remote, batch.status.replace("_", " "), *numbers), ended
 
     async def answers(self, remote: str) -> AsyncIterator[Answer]:
-        """See BatchProvider."""
+        """The results of a batch that has ended, in any order."""
         batch = await self._client.batches.retrieve(remote)
         for file in filter(None, (batch.output_file_id, batch.error_file_id)):
             async with self._client.files.with_streaming_response.content(file) as response:
@@ -216,15 +197,15 @@ class AnthropicBatches:
         self._batches = client.messages.batches
 
     def line(self, key: str, path: str, body: Any) -> bytes:
-        """See BatchProvider."""
+        """See OpenAIBatches."""
         return json.dumps({"custom_id": key, "params": body}).encode() + b"\n"
 
     async def create(self, id_: str, lines: Sequence[bytes]) -> str:
-        """See BatchProvider."""
+        """See OpenAIBatches."""
         return str((await self._batches.create(requests=list(map(json.loads, lines)))).id)
 
     async def find(self, batch: Batch, known: set[str]) -> str | None:
-        """See BatchProvider."""
+        """See OpenAIBatches."""
         since = datetime.fromtimestamp(batch.submitted_at - _CLOCK_SECONDS, UTC)
         async for one in self._batches.list(limit=100):
             if one.created_at < since:
@@ -234,7 +215,7 @@ class AnthropicBatches:
         return None
 
     async def status(self, remote: str) -> tuple[BatchStatus, bool]:
-        """See BatchProvider."""
+        """See OpenAIBatches."""
         batch = await self._batches.retrieve(remote)
         counts, total = batch.request_counts, _total(batch.request_counts)
         failed = counts.errored + counts.canceled + counts.expired
@@ -242,7 +223,7 @@ class AnthropicBatches:
         return BatchStatus(remote, state, total, counts.succeeded, failed), state == "ended"
 
     async def answers(self, remote: str) -> AsyncIterator[Answer]:
-        """See BatchProvider."""
+        """See OpenAIBatches."""
         async with self._batches.with_streaming_response.results(remote) as response:
             async for answer in _answers(response.iter_lines(), self._answer):
                 yield answer
@@ -277,7 +258,7 @@ async def _answers(
                 logger.warning("A line of a batch's results is malformed: %r", error)
 
 
-PROVIDERS: Final[Mapping[str, Callable[[Any], BatchProvider]]] = {
+PROVIDERS: Final[Mapping[str, type[OpenAIBatches | AnthropicBatches]]] = {
     "openai": OpenAIBatches,
     "anthropic": AnthropicBatches,
 }
@@ -393,9 +374,10 @@ class BatchQueue:
         """Let nobody else look at batches or submit any meanwhile."""
         database = self._database
         async with _locks.setdefault(database.place, asyncio.Lock()):
-            while not await database.arun(partial(database.try_lock, _LOCK)):
-                await asyncio.sleep(_LOCK_PAUSE)
-            try:
+            try:  # who is cancelled may have taken it
+                with announced_if_slow(_OTHER_PROCESS):
+                    while not await database.arun(partial(database.try_lock, _LOCK)):
+                        await asyncio.sleep(_LOCK_PAUSE)
                 yield
             finally:
                 await database.arun(partial(database.unlock, _LOCK))

@@ -96,12 +96,12 @@ class ReplyCache:
     async def claimed(self, key: str) -> AsyncIterator[None]:
         """Let other processes wait with this key, where the system has locks for that."""
         lock, deadline = int(key[:_LOCK_DIGITS], 16), time.monotonic() + _CLAIM_SECONDS
-        with announced_if_slow(_SAME_REQUEST):
-            while await self._run(lambda: self._database.try_lock(lock)) is False:
-                if time.monotonic() > deadline:
-                    break
-                await asyncio.sleep(random.uniform(*_LOCK_PAUSES))
-        try:
+        try:  # who is cancelled may have taken it
+            with announced_if_slow(_SAME_REQUEST):
+                while await self._run(lambda: self._database.try_lock(lock)) is False:
+                    if time.monotonic() > deadline:
+                        break
+                    await asyncio.sleep(random.uniform(*_LOCK_PAUSES))
             yield
         finally:
             await self._run(lambda: self._database.unlock(lock))

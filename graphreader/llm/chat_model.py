@@ -373,7 +373,7 @@ class _Request:
             if self._on_token and no_stream and not chunks:
                 raise NotImplementedError("The service gives no stream") from error
             self._on_token = None if chunks else self._on_token
-            return _cut_off_reply(error)
+            raise
         if not isinstance(chunks[-1], AIMessageChunk):
             return cast(AIMessage, chunks[-1])  # of a client that does not stream
         whole = chunks[0] + chunks[1:]
@@ -426,23 +426,3 @@ def _reply_text(message: AIMessage) -> str:
     calls = [json.dumps(call["args"], ensure_ascii=False) for call in message.tool_calls]
     unparsed = [call["args"] or "" for call in message.invalid_tool_calls]
     return "\n".join([*calls, *unparsed, str(message.text)]).strip()
-
-
-def _cut_off_reply(error: Exception) -> AIMessage:
-    """The reply that OpenAI's client raises as an error because it was cut off; else the error."""
-    completion: Any = getattr(error, "completion", None)
-    if completion is None:
-        raise error
-    choice, usage = completion.choices[0], completion.usage
-    message = AIMessage(
-        choice.message.content or "", response_metadata={"finish_reason": choice.finish_reason}
-    )
-    if usage is not None:
-        reasoning = getattr(usage.completion_tokens_details, "reasoning_tokens", None) or 0
-        message.usage_metadata = {
-            "input_tokens": usage.prompt_tokens,
-            "output_tokens": usage.completion_tokens,
-            "total_tokens": usage.total_tokens,
-            "output_token_details": {"reasoning": reasoning},
-        }
-    return message

@@ -8,7 +8,7 @@ import math
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -255,6 +255,7 @@ _FIELDS: Mapping[Option, tuple[str, ...]] = {
 }
 OPTIONS: tuple[Option, ...] = tuple(_FIELDS)
 _STRICT_TOOLS = {"openai", "azure_openai"}  # others refuse `strict`, or need another URL for it
+_BOUND_CLIENTS = 64  # that are used again: LangChain describes each new client for traces
 
 
 _LIKE_OPENAI = "azure_openai deepseek fireworks groq mistralai openai openrouter together xai"
@@ -277,8 +278,13 @@ class ProviderAdapter:
 
     def __init__(self, provider: str, client: BaseChatModel) -> None:
         self.client = client
+        self.bind = lru_cache(_BOUND_CLIENTS)(self._bind)
+        """The client, set to reply in the form in at most `limit` tokens, `without` options."""
         self._provider = provider
         self._fields = _option_fields(client)
+        # Of OpenAI's client, which has another form of schema in its Responses interface.
+        is_openai_client = any(one.__name__ == "BaseChatOpenAI" for one in type(client).__mro__)
+        self._takes_body = is_openai_client and not getattr(client, "use_responses_api", None)
         # Models of other servers that speak OpenAI's protocol only share a name with OpenAI's.
         url = str(getattr(client, "openai_api_base", None) or _OPENAI_URL)
         is_openai = urlsplit(url).hostname == urlsplit(_OPENAI_URL).hostname
@@ -293,7 +299,7 @@ class ProviderAdapter:
             has_tools = type(client).bind_tools is not BaseChatModel.bind_tools
             self.form = "tool" if has_tools else "text"
 
-    def bind(
+    def _bind(
         self,
         decision: type[Decision],
         form: ReplyForm,
@@ -302,7 +308,6 @@ class ProviderAdapter:
         without: Collection[Option] = (),
         streamed: bool = False,
     ) -> Runnable[Any, AIMessage]:
-        """The client, set to reply in the form in at most `limit` tokens, `without` options."""
         without = self._unsupported.union(without)
         changes: dict[str, Any] = {
             self._fields[option]: None
@@ -325,7 +330,11 @@ class ProviderAdapter:
         client = self.client.model_copy(update=changes) if changes else self.client
         if form == "schema":
             schema = _SCHEMA_OPTIONS.get(self._provider, _SCHEMA_OPTIONS["openai"])
-            return client.bind(**schema(decision), **parameters)
+            options = schema(decision)
+            if self._takes_body:
+                # As a parameter it would be copied part by part, and a reply cut off be an error.
+                options = {"extra_body": {**options, **parameters.pop("extra_body", {})}}
+            return client.bind(**options, **parameters)
         if form == "text":
             return client.bind(**parameters)
         offered = [tool(decision, strict=self._provider in _STRICT_TOOLS)]

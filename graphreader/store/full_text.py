@@ -62,19 +62,24 @@ def key_element_query(text: str, corpus: str) -> str | None:
 def rank_by_words(text: str, wordings: Mapping[str, Sequence[str]]) -> list[str]:
     """Return ids by how well their wordings match `text`, best first: BM25 over all words."""
     names = [Counter(_words(" ".join(words))) for words in wordings.values()]
-    points = term_scores(_without_stop_words(_words(text)), names)
+    points = term_scores(_without_stop_words(_words(text)), names, [one.total() for one in names])
     scores = {id_: sum(one.values()) for id_, one in zip(wordings, points, strict=True)}
     return sorted(scores, key=lambda id_: (-scores[id_], wordings[id_]))
 
 
-def term_scores(query: Iterable[str], texts: Sequence[Counter[str]]) -> list[dict[str, float]]:
-    """Return for each text, given by its terms, what each term of the query adds to its BM25."""
+def term_scores(
+    query: Iterable[str], texts: Sequence[Mapping[str, int]], lengths: Sequence[int]
+) -> list[dict[str, float]]:
+    """Return for each text what each term of the query adds to its BM25.
+
+    A text is given by how often it has terms of the query, and its length in terms.
+    """
     frequency = Counter(term for terms in texts for term in query if term in terms)
     weights = {term: math.log(1 + _RARITY / frequency[term]) for term in frequency}
-    average = sum(map(Counter.total, texts)) / len(texts) if texts else 1
+    average = sum(lengths) / len(texts) if texts else 1
     scores = []
-    for terms in texts:
-        penalty = _SATURATION * (1 - _LENGTH + _LENGTH * terms.total() / average)
+    for terms, length in zip(texts, lengths, strict=True):
+        penalty = _SATURATION * (1 - _LENGTH + _LENGTH * length / average)
         scores.append(
             {t: weights[t] * terms[t] / (terms[t] + penalty) for t in weights if t in terms}
         )

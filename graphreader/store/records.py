@@ -150,6 +150,7 @@ class StoredChunk:
     document_id: str
     start: int
     text: str
+    tokens: int
     previous: tuple[str, int] | None
     subsequent: tuple[str, int] | None
     first_page: int = 0

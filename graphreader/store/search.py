@@ -9,7 +9,7 @@ come. The constants were chosen on half of the development questions (docs/evalu
 import asyncio
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -217,13 +217,22 @@ def _rank(query: _Query, candidates: Mapping[str, _Candidate]) -> list[_Ranked]:
     texts = [
         (candidates[id_].title, terms_of(candidates[id_].facts[index])) for id_, index in places
     ]
+
+    def votes_for(search: frozenset[str], title_counts: int) -> dict[str, _Votes]:
+        counts = [
+            {
+                t: title_counts * (t in title) + (t in fact)
+                for t in search
+                if t in title or t in fact
+            }
+            for title, fact in texts
+        ]
+        lengths = [title_counts * len(title) + len(fact) for title, fact in texts]
+        return _vote(places, term_scores(search, counts, lengths))
+
     # A document about a name often has it as its title, so a title counts twice for a name.
-    once, twice = (
-        [Counter([*title, *fact] + [*title] * n) for title, fact in texts] for n in (0, 1)
-    )
     whole, *by_name = (
-        _vote(places, term_scores(search, twice if number else once))
-        for number, search in enumerate(query.searches)
+        votes_for(search, 2 if number else 1) for number, search in enumerate(query.searches)
     )
     nearest = {id_: max(one.cosines.values()) for id_, one in candidates.items() if one.cosines}
     words = {id_: one.score for id_, one in whole.items()}

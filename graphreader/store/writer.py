@@ -113,20 +113,20 @@ class GraphWriter:
         beginning: Sequence[Document] = (),
         chunk_tokens: int = 0,
         *,
-        whole: Iterable[DocumentVersion] = (),
+        whole: Sequence[DocumentVersion] = (),
     ) -> WriteResult:
         """Write the documents `beginning` and chunks, in one message and one transaction.
 
         Links the chunks of new documents that are `whole`, where all of them are written.
         """
-        values = self._values(chunks, beginning, chunk_tokens, whole)
-        [result] = await self._write("chunks", **values)
-        new, left = set(result["new"]), chunks
-        while 0 < len(new) < len(left):  # another process has written the rest of them
-            left = [one for one in left if one.chunk.id in new]
+        left = chunks
+        while True:
             values = self._values(left, beginning, chunk_tokens, whole)
             [result] = await self._write("chunks", **values)
             new = set(result["new"])
+            if len(new) in (0, len(left)):
+                break
+            left = [one for one in left if one.chunk.id in new]  # another process has the others
         lacking = set(result["lacking"])
         return WriteResult(
             [
@@ -194,8 +194,7 @@ class GraphWriter:
         vector = self.connection.vector
         rows = [{"id": i, "vector": vector(v), "fresh": i in fresh} for i, v in vectors]
         for start in range(0, len(rows), _EMBEDDINGS_PER_WRITE):
-            part = rows[start : start + _EMBEDDINGS_PER_WRITE]
-            await self._write("embeddings", rows=part)
+            await self._write("embeddings", rows=rows[start : start + _EMBEDDINGS_PER_WRITE])
 
     async def change_embedding(self, embedding: str, dimension: int, *, with_facts: bool) -> None:
         """Delete another embedding's vectors and record this one, perhaps `with_facts`."""
@@ -219,10 +218,9 @@ class GraphWriter:
         for label in ("Document", "AtomicFact"):
             texts = [(row["id"], row["text"]) for row in rows if row["label"] == label]
             terms = [{"id": id_, "terms": indexed_terms(one, self.corpus)} for id_, one in texts]
+            name = "title_terms" if label == "Document" else "fact_terms"
             for start in range(0, len(terms), _TERMS_PER_WRITE):
-                part = terms[start : start + _TERMS_PER_WRITE]
-                name = "title_terms" if label == "Document" else "fact_terms"
-                await self._write(name, rows=part)
+                await self._write(name, rows=terms[start : start + _TERMS_PER_WRITE])
 
     async def finish_terms(self) -> None:
         """Record that all titles and facts have their terms."""

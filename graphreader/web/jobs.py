@@ -15,7 +15,7 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from graphreader.database import Row, database_at
-from graphreader.errors import GraphReaderError, Neo4jUnavailableError, RunsError
+from graphreader.errors import GraphReaderError, Neo4jUnavailableError, RunsError, UsageError
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.loading.sources import uploaded
 from graphreader.ingestion.report import (
@@ -379,6 +379,8 @@ class Jobs:
         try:
             if self._tokens:
                 token = await asyncio.to_thread(self._tokens.named, job.holder)
+                if token is None:
+                    raise UsageError(f"The token {job.holder!r} is revoked: use another one.")
                 allowance.set(self._tokens.allowance(token))
             folder = self.folder_of(job.job)
             await self.store.fetch_files(job, folder)
@@ -406,9 +408,12 @@ class Jobs:
         except Exception as failure:
             logger.error("The job %s failed", job.job, exc_info=failure)
             state, error = "failed", f"An unexpected error occurred ({type(failure).__name__})."
-        with suppress(RunsError):
+        try:
             await self.store.change(job.job, state, report, error)
             await self.store.forget_old()
+        except RunsError:
+            await asyncio.sleep(_OUTAGE_SECONDS)
+            return  # done once more, it finds all of its texts read
         await self._delete_files(job)
         self._notify()
 

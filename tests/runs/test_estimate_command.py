@@ -116,7 +116,7 @@ def test_plan(terminal: Terminal, server: OpenAIServer) -> None:
     assert found["plan"]["hours"]["requests_per_minute"] == pytest.approx(calls / 60)
     said = " ".join(shown.out.split())
     assert "plan 2,000 documents like these, about chunks " in said
-    assert re.search(r"time \d d \d+ h by GRAPHREADER_REQUESTS_PER_MINUTE=1 each of the", said)
+    assert re.search(r"time \d d \d+ h \(GRAPHREADER_REQUESTS_PER_MINUTE=1\) the other", said)
     assert "Neo4j GRAPHREADER_NEO4J_HEAP=512m GRAPHREADER_NEO4J_PAGE_CACHE=128m and" in said
 
 

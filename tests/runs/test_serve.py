@@ -21,9 +21,11 @@ from mcp.client.streamable_http import create_mcp_http_client, streamable_http_c
 
 from graphreader.agent.adaptive.tasks import TurnTask
 from graphreader.baselines.answering import PassagesTask, TextAnswer
+from graphreader.errors import RunsError
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
 from graphreader.web.access import TokenStore
+from graphreader.web.jobs import Job, JobStore
 from tests.runs import world
 from tests.runs.relay import Relay
 from tests.runs.web_server import Gate, client, events_of, finished_job, serving
@@ -226,6 +228,43 @@ def test_jobs_after_a_restart(neo4j: Settings, home: Path, corpora: None) -> Non
 
     assert after["state"] == "finished"
     assert after["report"]["documents"][0]["status"] in ("read", "unchanged")
+
+
+# A job of a token that was revoked before it began fails, and has no call of the model.
+async def test_a_job_of_a_revoked_token(neo4j: Settings, corpora: None, tmp_path: Path) -> None:
+    admin = TokenStore(tmp_path / "tokens.sqlite").create("admin", "admin")
+    store = JobStore(tmp_path / "jobs.sqlite")
+    await store.add(Job("one", OWN, "gone", (), "queued", 0.0, 0.0), tmp_path)
+    await store.aclose()
+    with serving(reader_of(neo4j, tmp_path), tokens=True) as address, client(address, admin) as web:
+        job = finished_job(web, "one")
+
+    assert (job["state"], job["error"]) == (
+        "failed",
+        "The token 'gone' is revoked: use another one.",
+    )
+
+
+# A job whose end cannot be recorded, as on a full disk, is done once more with its files.
+def test_an_end_that_is_not_recorded(
+    local: str, corpus: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graphreader.web.jobs._OUTAGE_SECONDS", 0.01)
+    change, failures = JobStore.change, iter([RunsError("The disk is full.")])
+
+    async def failing(store: JobStore, job: str, state: Any, *values: Any) -> None:
+        for failure in failures if state != "running" else ():
+            raise failure
+        await change(store, job, state, *values)
+
+    monkeypatch.setattr(JobStore, "change", failing)
+    with client(local) as web:
+        files = [("files", ("a.txt", b"Alpha met Beta here."))]
+        job = finished_job(web, web.post(_documents(corpus), files=files).json()["job"])
+        web.delete(f"/api/corpora/{corpus}")
+
+    assert job["state"] == "finished"
+    assert job["report"]["documents"][0]["status"] == "unchanged"
 
 
 # Neo4j goes away and comes back: the server says that it is not ready, and a question that came

@@ -105,7 +105,7 @@ def test_sources_of_facts(fact: str, sentence: str) -> None:
 # A quote knows its page and the heading above it.
 def test_page_and_heading() -> None:
     chunk = StoredChunk(
-        *("c", 0, "life", "d", 100, TEXT, None, None),
+        *("c", 0, "life", "d", 100, TEXT, 5, None, None),
         first_page=7,
         page_starts=(110,),
         headings=((90, "Youth"), (105, "Trial")),

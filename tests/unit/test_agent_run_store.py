@@ -374,3 +374,45 @@ async def test_cancelled_write(store: RunStore, path: Path) -> None:
     await store.aclose()
     with closing(sqlite3.connect(path, timeout=0)) as other:
         other.execute("DELETE FROM runs")
+
+
+# Work that is asked for together is done in order: what fails fails alone, what is cancelled is
+# done all the same.
+async def test_work_together(store: RunStore) -> None:
+    done: list[int] = []
+
+    def work(number: int) -> int:
+        done.append(number)
+        if number == 1:
+            raise ValueError("1")
+        return number
+
+    jobs = [
+        asyncio.ensure_future(store.do("read", lambda _, number=number: work(number)))
+        for number in range(4)
+    ]
+    await asyncio.sleep(0)
+    jobs[2].cancel()
+    results = await asyncio.gather(*jobs, return_exceptions=True)
+
+    assert done == [0, 1, 2, 3]
+    assert (results[0], results[3]) == (0, 3)
+    assert [type(one) for one in results[1:3]] == [ValueError, asyncio.CancelledError]
+
+
+# Of a path's nodes only decisions and errors are kept before the checkpoint of their step; of the
+# run's own nodes, of which some run side by side, the output is, too.
+async def test_writes_of_paths(store: RunStore) -> None:
+    saver = await store.saver()
+    kept: dict[str, set[str]] = {}
+    for namespace in ("", "path:1"):
+        thread: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": namespace}}
+        step = await saver.aput(thread, empty_checkpoint(), {}, {})
+        for channel in ("notebook", "__return__", "__error__"):
+            await saver.aput_writes(step, [(channel, "x")], f"task of {channel}")
+        found = await saver.aget_tuple(thread)
+        assert found
+        kept[namespace] = {channel for _, channel, _ in found.pending_writes or ()}
+
+    assert kept[""] == {"notebook", "__return__", "__error__"}
+    assert kept["path:1"] == {"__return__", "__error__"}

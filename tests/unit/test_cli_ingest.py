@@ -4,12 +4,15 @@ import json
 import re
 from contextlib import redirect_stderr
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 import typer
+from typer.main import get_command
 
+from graphreader.cli.app import app
 from graphreader.cli.console import Quiet, WaitDisplay
-from graphreader.cli.ingest import IngestProgress, print_ingest_report
+from graphreader.cli.ingest import IngestProgress, print_ingest_report, with_ray_address
 from graphreader.documents import Skipped
 from graphreader.ingestion.report import (
     ChunkProgress,
@@ -243,7 +246,8 @@ def test_a_long_log(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 # What an ingest waits for stands in a line: below the bars until the next attempt, counted down, or
-# the answer; in a log at once, not again within a minute, nor for a wait that ends soon after it.
+# the answer of that service; in a log at once, not again within a minute, nor for a wait that ends
+# soon after it.
 def test_what_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     texts = [f"fake:model: 500, try {number} of 6 in 2 s" for number in (2, 3, 4)]
@@ -257,6 +261,8 @@ def test_what_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
         progress(Waiting("fake:model", "fake:model: 429, try 2 of 6 in 4 s", 4.0))
     live = WaitDisplay(live=True, clock=clock.now)
     live(Waiting("fake:model", "fake:model: 500, try 2 of 6 in 2 s", 1.6))
+    live(Waiting("Neo4j", "Waiting for Neo4j", 0.0))
+    live(Waiting("Neo4j", "", 0.0))
     shown = [[line.plain for line in live.lines]]
     clock.go_on(1)
     shown.append([line.plain for line in live.lines])
@@ -300,3 +306,22 @@ def test_in_a_terminal(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     assert any("Chunks" in line and "100%" in line for line in lines)
     assert any("merging key elements, 120 of 400" in line for line in lines)
     assert "\x1b[?25h" in screen.getvalue()  # the cursor is back
+
+
+# `--ray` may have an address or none, wherever it stands: a path is no address.
+@pytest.mark.parametrize(
+    ("given", "address", "paths"),
+    [
+        (["a", "--ray"], "local", ["a"]),
+        (["--ray", "a"], "local", ["a"]),
+        (["--ray", "--json", "a"], "local", ["a"]),
+        (["--ray", "node-1.example:6379", "a"], "node-1.example:6379", ["a"]),
+        (["a", "--ray=[::1]:6379"], "[::1]:6379", ["a"]),
+        (["a", "--ray", "local"], "local", ["a"]),
+        (["a"], None, ["a"]),
+    ],
+)
+def test_ray_address(given: list[str], address: str | None, paths: list[str]) -> None:
+    command = cast(Any, get_command(app)).commands["ingest"]
+    parsed = command.make_context("ingest", with_ray_address(given))
+    assert (parsed.params["ray"], parsed.params["paths"]) == (address, paths)

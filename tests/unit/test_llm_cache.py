@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -135,6 +136,30 @@ async def test_damage(cache: ReplyCache, path: Path) -> None:
     assert await anew.get("new") == "reply"
     assert anew.trouble is None
     await anew.aclose()
+
+
+# Who is cancelled while it takes the place of a request does not keep it.
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+async def test_cancelled_claim(cache: ReplyCache, place: Path | str) -> None:
+    key, busy = cache_module.key_of("a request"), threading.Event()
+    async with asyncio.timeout(10):
+        waiting = asyncio.create_task(cache._database.arun(busy.wait))
+        claiming = asyncio.create_task(_claim(cache, key))
+        await asyncio.sleep(0.01)
+        claiming.cancel()
+        await asyncio.sleep(0.01)
+        busy.set()
+        await asyncio.wait([waiting, claiming])
+        other = ReplyCache(place)
+        await _claim(other, key)
+        await other.aclose()
+
+    assert claiming.cancelled()
+
+
+async def _claim(cache: ReplyCache, key: str) -> None:
+    async with cache.claimed(key):
+        pass
 
 
 # Where no file can be made nothing is kept, nothing fails, and one sentence says why.

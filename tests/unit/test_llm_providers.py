@@ -40,6 +40,7 @@ from graphreader.llm.structured_output import (
     holds_json,
     is_complete,
     read,
+    response_format,
 )
 from graphreader.models import ModelEmbedder, open_decider, open_embedder
 from graphreader.settings import Settings
@@ -219,6 +220,13 @@ def test_options_of_a_request(url: str, name: str, other: str, form: ReplyForm) 
     assert no_limit["seed"] == 7
     assert not {"temperature", "seed"} & neither.keys()
     assert neither[name] == 321
+
+
+# OpenAI's client gets the schema in the body that it sends, and so neither copies nor checks it.
+def test_schema_in_the_body() -> None:
+    client = bound(GPT, "schema")
+
+    assert client.kwargs == {"extra_body": {"response_format": response_format(Extraction)}}
 
 
 # The first form is the best that the model may support; nothing is known of other servers' models.

@@ -1,6 +1,9 @@
 """Settings that hang together."""
 
+from urllib.parse import quote
+
 import pytest
+from pydantic import SecretStr
 
 from graphreader.errors import SettingsError
 from graphreader.settings import Settings, display_url, misspelled, redact
@@ -86,3 +89,15 @@ def test_display_url() -> None:
     assert display_url("http://me:p@w@host:8000/v1?key=secret") == "http://host:8000/v1"
     assert display_url("me:pw@host/v1") == "host/v1"
     assert display_url("http://host/v1") == "http://host/v1"
+
+
+# The address of PostgreSQL is refused where it would be read in another way than it is meant, as
+# with an @ in the password, before any message of PostgreSQL quotes a part of that.
+@pytest.mark.parametrize("password", ["p@ss", "p/ss", "p?ss", "p#ss", "100%", "p ss"])
+def test_address_of_postgresql(password: str) -> None:
+    quoted = quote(password, safe="")
+    right = f"postgresql://anna:{quoted}@db.example:5432/graphreader?sslmode=require"
+    assert Settings.read(runs=SecretStr(right)).database("runs") == right
+    with pytest.raises(SettingsError, match="GRAPHREADER_RUNS: it has the form") as refused:
+        Settings.read(runs=SecretStr(f"postgresql://anna:{password}@db.example/graphreader"))
+    assert password not in str(refused.value)
