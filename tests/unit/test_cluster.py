@@ -73,6 +73,7 @@ def test_failures_are_pickled() -> None:
 # What a node lacks is told in one sentence, as where one process lacks it.
 async def test_a_node_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(get_actor=lambda _: Handle("")))
+    monkeypatch.setattr(cluster, "set_rate_limiter", lambda _: None)  # tests share this loop
     worker = Worker("one", Settings(model="openai:fake"), "limits")
     failure = await worker.decide(ExtractionTask("Life", "Anna met Bert."), None, None)
 
