@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from graphreader.store.connection import Connection, Row, Run
+from graphreader.store.search import has_at_most
 
 _FACTS_PER_WRITE = 2000
 _ELEMENTS_PER_WRITE = 500
@@ -106,6 +107,10 @@ class SimilarityPairs:
 
     async def load_vectors(self) -> None:
         """Load all vectors, scaled to length 1, for `similar_to`; none where they are too many."""
+        [record] = await self._connection.read("read/corpus", corpus=self._corpus)
+        most = _VALUES_IN_MEMORY // max(1, record["dimension"])
+        if not await has_at_most(self._connection, self._corpus, most):
+            return
         rows = await self._connection.read("read/embedded_ids", corpus=self._corpus)
         ids: list[str] = rows[0]["ids"]
         elements, tables = [], []
@@ -113,8 +118,6 @@ class SimilarityPairs:
             page = await self._connection.read(
                 "read/embeddings", corpus=self._corpus, ids=ids[start : start + _VECTORS_PER_PAGE]
             )
-            if page and len(ids) * len(page[0]["embedding"]) > _VALUES_IN_MEMORY:
-                return
             # An array takes a twentieth of the rows' memory.
             tables += [np.array([row["embedding"] for row in page], np.float32)] if page else []
             elements += [(row["id"], row["key"], row["name"]) for row in page]

@@ -21,6 +21,7 @@ from graphreader.ingestion.report import (
 from graphreader.settings import STAGES
 from graphreader.store.connection import Connection, Row
 from graphreader.store.key_elements import KeyElementMerges, SimilarityPairs, StoredMerge
+from graphreader.store.search import has_at_most
 from graphreader.store.writer import GraphWriter
 
 COMPARED_AT_ONCE = 1000  # key elements whose neighbors are searched in one statement
@@ -130,12 +131,12 @@ class Normalizer:
     ) -> tuple[int, list[Pair]]:
         """Compare new and renamed key elements; how many, and all allowed pairs of the corpus."""
         similarity = SimilarityPairs(self._connection, self._corpus)
-        count = (await self._read("count_fresh"))[0]
-        new = count["fresh"]
+        new = (await self._read("count_fresh"))[0]["fresh"]
         progress(NormalizationProgress(0, new))
-        many = new > SHARE_TO_READ_KEYS * count["elements"]
-        shared = await self._shared_blocking_keys() if many else None
-        if new > SHARE_TO_LOAD_VECTORS * count["elements"]:
+        shared = None
+        if await self._is_share(new, SHARE_TO_READ_KEYS):
+            shared = await self._shared_blocking_keys()
+        if await self._is_share(new, SHARE_TO_LOAD_VECTORS):
             await similarity.load_vectors()
         pairs: set[Pair] = set()
         compared, after = 0, ""
@@ -151,6 +152,10 @@ class Normalizer:
             progress(NormalizationProgress(compared, new))
         rows = await self._read("similar_pairs", least=THRESHOLD)
         return compared, sorted(pairs.union((row["a"], row["b"], row["score"]) for row in rows))
+
+    async def _is_share(self, number: int, share: float) -> bool:
+        """Whether so many are at least this share of all key elements; not all are counted."""
+        return number > 0 and await has_at_most(self._connection, self._corpus, int(number / share))
 
     async def _shared_blocking_keys(self) -> Container[int]:
         """Return hashes of the blocking keys that two key elements have, in 8 bytes a key."""
