@@ -23,6 +23,13 @@ CALL (ids) {
     MATCH (f:AtomicFact {id: id})
     DETACH DELETE f
   }
+  CALL (elements) {
+    UNWIND elements AS k
+    WITH k
+    WHERE k.frequent
+      AND COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } + COUNT { (k)<-[:MERGED_KEY_ELEMENT]-() } < $frequent
+    REMOVE k.frequent
+  }
   UNWIND elements AS k
   WITH k
   WHERE NOT EXISTS { (k)<-[:MERGED_KEY_ELEMENT]-() } AND NOT EXISTS {

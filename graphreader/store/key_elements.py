@@ -8,6 +8,7 @@ import numpy as np
 
 from graphreader.store.connection import Connection, Row, Run
 from graphreader.store.search import has_at_most
+from graphreader.store.writer import FREQUENT
 
 _FACTS_PER_WRITE = 2000
 _ELEMENTS_PER_WRITE = 500
@@ -47,6 +48,10 @@ class KeyElementMerges:
     async def undo(self, merges: Sequence[StoredMerge]) -> None:
         """Undo merges."""
         await self._write(merges, "write/return_facts", last="write/part_key_elements")
+
+    async def mark_frequent(self) -> None:
+        """Mark the key elements of many facts, where a version wrote them that did not."""
+        await self._connection.write("write/mark_frequent", corpus=self._corpus, frequent=FREQUENT)
 
     async def _write(
         self, merges: Sequence[StoredMerge], name: str, last: str | None = None

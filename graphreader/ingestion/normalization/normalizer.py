@@ -109,7 +109,8 @@ class Normalizer:
 
     async def _count_common_facts(self) -> list[tuple[Element, Element, int]]:
         """Every pair that may always occur together, with how many facts name both."""
-        rows = await self._read("frequent_key_elements", least=merging.MINIMUM_SUPPORT)
+        await self._merges.mark_frequent()
+        rows = await self._read("frequent_key_elements")
         frequent = {row["id"]: Element(**row) for row in rows}
         by_facts: dict[int, list[str]] = defaultdict(list)
         for id_, element in frequent.items():
