@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -84,6 +86,9 @@ _NEAREST_AT_FIRST = 10
 _NEAREST_AT_MOST = 2_500
 """Of a crowd of wordings that are all similar, pairs beyond this are not found."""
 
+_SEARCHES = 4
+"""Statements at once: Neo4j runs each in one thread."""
+
 _VECTORS_PER_PAGE = 2_000
 _VECTORS_PER_PRODUCT = 100
 
@@ -157,11 +162,18 @@ class SimilarityPairs:
     async def _search(self, ids: Sequence[str], least: float) -> dict[str, list[SimilarElement]]:
         """Ask the vector index for ever more neighbors until the last one is not similar."""
         similar: dict[str, list[SimilarElement]] = {}
+        values: dict[str, Any] = {"corpus": self._corpus, "least": least}
         wide, left = _NEAREST_AT_FIRST, list(ids)
         while left:
-            rows = await self._connection.read(
-                "read/similar_key_elements", corpus=self._corpus, ids=left, wide=wide, least=least
+            pages = await asyncio.gather(
+                *(
+                    self._connection.read(
+                        "read/similar_key_elements", ids=left[n::_SEARCHES], wide=wide, **values
+                    )
+                    for n in range(min(_SEARCHES, len(left)))
+                )
             )
+            rows = list(chain(*pages))
             for row in rows:
                 similar[row["id"]] = [SimilarElement(**one) for one in row["similar"]]
             if wide >= _NEAREST_AT_MOST:
