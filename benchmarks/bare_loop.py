@@ -20,7 +20,7 @@ from graphreader.ingestion.chunking import split
 from graphreader.ingestion.extraction import ExtractedFact, atomic_facts
 from graphreader.ingestion.loading.sources import sources_of
 from graphreader.store.connection import Address
-from graphreader.store.full_text import corpus_word, indexed_terms
+from graphreader.store.full_text import TERMS_VERSION, corpus_word, indexed_terms
 from graphreader.store.writer import metadata_of
 
 VECTORS = 500
@@ -31,7 +31,8 @@ Extracted = tuple[Chunk, Sequence[AtomicFact]]
 
 CORPUS = """
 CREATE (:Corpus {name: $corpus, decider: 'instant', prompts: 'instant', embedding: 'instant',
-                 dimension: $dimension, created: datetime()})
+                 dimension: $dimension, terms: $terms, fact_vectors: $fact_vectors,
+                 created: datetime()})
 """
 
 WRITE = """
@@ -79,7 +80,13 @@ CALL db.create.setNodeVectorProperty(f, 'embedding', row[1])
 
 
 def write(
-    address: Address, corpus: str, chronicle: Chronicle, *, documents: int, embed: bool
+    address: Address,
+    corpus: str,
+    chronicle: Chronicle,
+    *,
+    documents: int,
+    embed: bool,
+    fact_vectors: bool = True,
 ) -> Measured:
     """Write a chronicle into a corpus, so many documents a transaction."""
     measured = Measured()
@@ -90,8 +97,16 @@ def write(
         # Neo4j 5 does not know the driver's vectors, which are packed in a tenth of the time.
         as_sent = list if agent.startswith("Neo4j/5.") else _as_vector
         with driver.session(database=address.database) as session:
-            session.run(CORPUS, corpus=corpus, dimension=InstantEmbedder.dimension)
+            session.run(
+                CORPUS,
+                corpus=corpus,
+                dimension=InstantEmbedder.dimension,
+                terms=TERMS_VERSION,
+                fact_vectors=embed and fact_vectors,
+            )
             for rows in _batches(corpus, chronicle, documents, embed, as_sent):
+                if not fact_vectors:
+                    rows["vectors"] = [one for one in rows["vectors"] if one[0] != "facts"]
                 clock = Clock()
                 session.execute_write(_run, (WRITE, NEXT), rows)
                 for label, vectors in rows["vectors"]:

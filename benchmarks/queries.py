@@ -30,6 +30,7 @@ from benchmarks.chronicle import Chronicle, InstantDecider, InstantEmbedder
 from benchmarks.ingest import opened
 from benchmarks.measured import Clock
 from benchmarks.sides import Bench
+from graphreader.agent.adaptive.actions import MAX_RANGE, PASSAGES_AT_FIRST
 from graphreader.agent.exploration import MAX_NEIGHBORS
 from graphreader.agent.planning import MAX_RELATED, SEARCH_LIMIT, SMALL_GRAPH
 from graphreader.agent.ranking import CHUNKS_PER_PAGE
@@ -38,10 +39,14 @@ from graphreader.settings import load_environment
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
+from graphreader.store.records import ShownChunk
 
 FACTS_A_CHUNK = 20
 HUBS = 20
 """The most frequent names: of the first one a fifth of all facts."""
+
+READ = 10
+"""Chunks that a path has read."""
 
 BLOCKS, BLOCK, WARMING = 5, 40, 40
 """Calls that are measured, by turns at each size; and those before, which are not."""
@@ -63,6 +68,7 @@ class Sample:
     names: list[str]
     hubs: list[str]
     contexts: list[dict[str, list[int]]] = field(default_factory=list)
+    places: list[tuple[str, int]] = field(default_factory=list)
 
     @classmethod
     async def of(cls, connection: Connection, corpus: str, texts: Chronicle) -> "Sample":
@@ -78,6 +84,7 @@ class Sample:
         for hub in hubs:
             groups = (await explorer.facts(sample.id(hub))).groups[:CHUNKS_PER_PAGE]
             sample.contexts.append({g.chunk: [f.index for f in g.facts] for g in groups})
+            sample.places.extend((g.document_id, g.index) for g in groups)
         return sample
 
     def id(self, name: str) -> str:
@@ -110,6 +117,20 @@ class Sample:
         return self.dice.choice(self.contexts)
 
     @property
+    def shown(self) -> dict[str, ShownChunk]:
+        """What a run has shown: the facts of a page, and some chunks of it in full."""
+        return {
+            id_: ShownChunk(place < READ, facts)
+            for place, (id_, facts) in enumerate(self.page.items())
+        }
+
+    @property
+    def range(self) -> list[tuple[str, int]]:
+        """A range of chunks, by document and index."""
+        document, first = self.dice.choice(self.places)
+        return [(document, first + n) for n in range(MAX_RANGE)]
+
+    @property
     def question(self) -> str:
         """A question that names three key elements."""
         one, two, three = self.dice.sample(self.names, 3)
@@ -117,7 +138,7 @@ class Sample:
 
     def neighbors(self, node: str) -> Awaitable[object]:
         """The neighbors of a node on a path that has read some chunks."""
-        read = list(self.page)[:10]
+        read = list(self.page)[:READ]
         return self.explorer.neighbors(node, [], read, self.related, self.vector, MAX_NEIGHBORS)
 
 
@@ -130,6 +151,12 @@ LOOKS: dict[str, tuple[float, Look]] = {
         10,
         lambda s: s.explorer.matching(["Lake of sheep"], SEARCH_LIMIT),
     ),
+    "names like another": (10, lambda s: s.explorer.named([s.dice.choice(s.names)])),
+    "chunks by words": (10, lambda s: s.explorer.search([s.question], PASSAGES_AT_FIRST)),
+    "chunks by words and vectors": (
+        60,
+        lambda s: s.explorer.search([s.question], PASSAGES_AT_FIRST, [s.vector]),
+    ),
     "is it a small corpus?": (10, lambda s: s.explorer.has_at_most(SMALL_GRAPH)),
     "profiles of 100 nodes": (
         10,
@@ -139,8 +166,12 @@ LOOKS: dict[str, tuple[float, Look]] = {
     "facts of a hub": (10, lambda s: s.explorer.facts(s.hub, s.related)),
     "contexts of a page": (10, lambda s: s.explorer.contexts(s.page)),
     "a chunk": (10, lambda s: s.explorer.chunk(s.dice.choice(list(s.page)))),
+    "a range of chunks": (10, lambda s: s.explorer.passages(s.range)),
+    "outline of a document": (10, lambda s: s.explorer.outline(s.dice.choice(s.places)[0])),
+    "texts that were shown": (10, lambda s: s.explorer.shown_texts(s.shown)),
     "neighbors of a node": (10, lambda s: s.neighbors(s.node)),
     "neighbors of a hub": (10, lambda s: s.neighbors(s.hub)),
+    "is it one document?": (10, lambda s: s.explorer.only_document()),
     "record of the corpus": (
         10,
         lambda s: Catalog(s.explorer.connection).corpus(s.explorer.corpus),

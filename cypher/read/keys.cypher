@@ -1,7 +1,9 @@
-// One page of the normalized forms of the key elements of a corpus, in the order of their ids.
+// One page of the normalized forms of the key elements of a corpus, in the order of their ids, as one
+// list, and the last id: each page goes through the whole corpus, so it has many.
 MATCH (k:KeyElement)
 USING INDEX k:KeyElement(corpus)
 WHERE k.id > $after AND k.corpus = $corpus
-RETURN k.id AS id, k.key AS key
+WITH k.id AS id, k.key AS key
 ORDER BY id
 LIMIT $limit
+RETURN max(id) AS last, collect(key) AS keys

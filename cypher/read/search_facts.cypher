@@ -1,16 +1,18 @@
-// For each of some full-text queries the facts that match it, and the first facts of the documents
-// whose titles match it, in no order, since Lucene's scores depend on other corpora, too. No row for
+// For each of some searches the facts that match its full-text queries, and the first facts of the
+// documents whose titles match one for titles, in no order, since Lucene's scores depend on other corpora, too. No row for
 // a corpus whose facts are not indexed in this version.
 MATCH (corpus:Corpus {name: $corpus})
 WHERE corpus.terms = $version
 UNWIND range(0, size($queries) - 1) AS place
 CALL (place) {
   CALL (place) {
-    CALL db.index.fulltext.queryNodes('graphreader_fact_terms', $queries[place], {limit: $facts})
+    UNWIND $queries[place] AS query
+    CALL db.index.fulltext.queryNodes('graphreader_fact_terms', query, {limit: $facts})
     YIELD node AS f
     RETURN f
   UNION
-    CALL db.index.fulltext.queryNodes('graphreader_title_terms', $queries[place], {limit: $titles})
+    CALL db.index.fulltext.queryNodes('graphreader_title_terms', $title_queries[place],
+         {limit: $titles})
     YIELD node AS d
     MATCH (d)-[:HAS_CHUNK]->(c)
     WHERE c.index = 0

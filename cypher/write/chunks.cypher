@@ -3,8 +3,9 @@
 // no chunks. A new title is also that of the chunks. `error` is the reason why a chunk has no facts.
 // Chunks are written with their facts and key elements if all of them are new, else none: a chunk
 // that had neither facts nor an error would count as read. A fact refers to key elements by their
-// place in $elements, with its wording of each. Returns the new chunks, which had no facts before,
-// and the key elements without a vector.
+// place in $elements, with its wording of each. Key elements of many facts are marked for
+// normalization. Returns the new chunks, which had no facts before, and the key elements without a
+// vector.
 //
 // Then links the chunks of each document of $whole by NEXT in their order, if all of them exist;
 // earlier links must have been removed. `version` identifies the text and the chunking. Returns the
@@ -75,7 +76,15 @@ CALL (written, elements) {
   CREATE (f)-[:HAS_KEY_ELEMENT {surface: surface}]->(k)
   RETURN count(*) AS names
 }
-CALL (names) {
+CALL (names, elements) {
+  UNWIND elements AS k
+  WITH k
+  WHERE k.frequent IS NULL
+    AND COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } + COUNT { (k)<-[:MERGED_KEY_ELEMENT]-() } >= $frequent
+  SET k.frequent = true
+  RETURN count(k) AS marked
+}
+CALL (marked) {
   UNWIND $whole AS row
   MATCH (d:Document {id: row.id})-[:HAS_CHUNK]->(c:Chunk)
   WHERE c.pending IS NULL

@@ -1,6 +1,7 @@
 // Deletes the facts of the given chunks, and in the same transaction each key element that no
-// extracted fact names any more; the wordings of the others are marked as stale. Key elements
-// merged into a deleted one get their facts back. Runs in a transaction of its own.
+// extracted fact names any more; the others are marked as stale if they have several wordings, which
+// are to be counted again. Key elements merged into a deleted one get their facts back. Runs in a
+// transaction of its own.
 UNWIND $chunks AS chunk
 MATCH (:Chunk {id: chunk})-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
 WITH collect(f.id) AS facts
@@ -14,13 +15,20 @@ CALL (ids) {
     UNWIND ids AS id
     MATCH (:AtomicFact {id: id})-[:HAS_KEY_ELEMENT|MERGED_KEY_ELEMENT]->(k:KeyElement)
     WITH DISTINCT k ORDER BY k.id
-    SET k.stale = true
+    SET k.stale = CASE WHEN size(k.aliases) > 1 THEN true ELSE k.stale END
     RETURN collect(k) AS elements
   }
   CALL (ids) {
     UNWIND ids AS id
     MATCH (f:AtomicFact {id: id})
     DETACH DELETE f
+  }
+  CALL (elements) {
+    UNWIND elements AS k
+    WITH k
+    WHERE k.frequent
+      AND COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } + COUNT { (k)<-[:MERGED_KEY_ELEMENT]-() } < $frequent
+    REMOVE k.frequent
   }
   UNWIND elements AS k
   WITH k

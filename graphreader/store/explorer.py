@@ -3,12 +3,19 @@
 import shlex
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from graphreader.outline import LONGEST_SUMMARY, OutlineEntry, shortened
 from graphreader.store.connection import Connection, Row
-from graphreader.store.full_text import TERMS_VERSION, key_element_query, rank_by_words
+from graphreader.store.full_text import (
+    MANY,
+    SAMPLE,
+    TERMS_VERSION,
+    FrequentWords,
+    key_element_queries,
+    rank_by_words,
+)
 from graphreader.store.records import (
     ChunkFacts,
     ChunkHit,
@@ -53,6 +60,7 @@ class GraphExplorer:
     def __init__(self, connection: Connection, corpus: str) -> None:
         self.connection = connection
         self.corpus = corpus
+        self._frequent: FrequentWords | None = None
 
     async def has_at_most(self, number: int) -> bool:
         """Whether there are at most so many key elements; a large corpus is not counted."""
@@ -80,18 +88,21 @@ class GraphExplorer:
 
     async def matching(self, texts: Sequence[str], limit: int) -> list[list[Node]]:
         """Return for each text that has words the key elements whose names share some."""
+        frequent = (await self._frequent_words()).names
         queries = [
-            (text, query) for text in texts if (query := key_element_query(text, self.corpus))
+            (text, own)
+            for text in texts
+            if (own := key_element_queries(text, self.corpus, frequent))
         ]
         if not queries:
             return []
-        rows = await self._read(
-            "search_by_words", queries=[query for _, query in queries], wide=limit * 10
-        )
+        every_query = list(chain(*(own for _, own in queries)))
+        found = iter(await self._read("search_by_words", queries=every_query, wide=limit * 10))
         matches = []
-        for (text, _), row in zip(queries, rows, strict=True):
-            nodes = {one["id"]: Node(one["id"], one["name"]) for one in row["rows"]}
-            wordings = {one["id"]: sorted(chain(*one["wordings"])) for one in row["rows"]}
+        for text, own in queries:
+            rows = [one for row in islice(found, len(own)) for one in row["rows"]]
+            nodes = {one["id"]: Node(one["id"], one["name"]) for one in rows}
+            wordings = {one["id"]: sorted(chain(*one["wordings"])) for one in rows}
             matches.append([nodes[id_] for id_ in rank_by_words(text, wordings)[:limit]])
         return matches
 
@@ -102,7 +113,8 @@ class GraphExplorer:
         vectors: Sequence[Sequence[float]] | None = None,
     ) -> list[list[ChunkHit]]:
         """Return for each query (with its vector) at most so many chunks, best first, or none."""
-        return await search_chunks(self.connection, self.corpus, queries, limit, vectors)
+        frequent = (await self._frequent_words()).facts
+        return await search_chunks(self.connection, self.corpus, queries, limit, vectors, frequent)
 
     async def search_note(self) -> str | None:
         """Return a sentence if the corpus lacks what `search` needs to search its facts."""
@@ -112,7 +124,8 @@ class GraphExplorer:
 
     async def named(self, names: Sequence[str]) -> list[list[Element]]:
         """Return for each name the key elements that it may mean, the nearest wording first."""
-        return await find_named(self.connection, self.corpus, names)
+        frequent = (await self._frequent_words()).names
+        return await find_named(self.connection, self.corpus, names, frequent)
 
     async def elements(self, ids: Sequence[str]) -> list[Element]:
         """Return key elements by id, each once; for a merged one the element it is merged into."""
@@ -229,6 +242,13 @@ class GraphExplorer:
             row["summary"] = shortened(row["summary"], LONGEST_SUMMARY)
             entries.append(OutlineEntry(headings=tuple(own), **row))
         return entries
+
+    async def _frequent_words(self) -> FrequentWords:
+        """Return the words that a search in a large corpus must not start from, estimated once."""
+        if self._frequent is None:
+            rows = await self._read("sample_of_words", many=MANY, sample=SAMPLE)
+            self._frequent = FrequentWords.of(**rows[0]) if rows else FrequentWords()
+        return self._frequent
 
     async def _read(self, name: str, **values: Any) -> list[Row]:
         return await self.connection.read(f"read/{name}", corpus=self.corpus, **values)

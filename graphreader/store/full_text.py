@@ -3,14 +3,19 @@
 Lucene weighs a word by its frequency in all corpora of a database. So its results are ranked again
 here, by BM25 over those of one corpus. Facts and titles are indexed by the terms of `text.words`,
 so that a word in another form, or a Chinese name of two characters, is found as well.
+
+Lucene scores every text with a word that is asked for. So in large corpora the words of very many
+texts are asked for only beside rarer ones, or all together, or each for its best texts.
 """
 
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from itertools import pairwise
 
 from graphreader.text.words import HAN, fold, han_pairs, terms_of, word_list, words_of
 
@@ -19,6 +24,14 @@ TERMS_VERSION = 1
 
 _MOST_TERMS = 200  # Lucene refuses queries of more than 1,024 clauses; a term makes up to two
 _RARITY = 1_000  # a word of one text in so many weighs about ten times as much as one of every text
+
+MANY = 20_000
+"""Texts from which a word is frequent; a corpus of fewer key elements has no frequent words."""
+
+SAMPLE = 1_000
+"""Key elements from which the frequency of words is estimated, with a fact of each."""
+
+_FEWEST = 10  # of a sample: what fewer have is too uncertain
 
 # BM25's, as Lucene has them.
 _SATURATION = 1.2
@@ -39,24 +52,66 @@ def indexed_terms(text: str, corpus: str) -> str:
     return " ".join([f"{corpus_word(corpus)}v{TERMS_VERSION}", *sorted(terms_of(text))])
 
 
-def terms_query(terms: Iterable[str], corpus: str) -> str | None:
-    """Return a query for facts or documents of `corpus` with any of the terms, None without one."""
-    either = " ".join(f'"{term}"' for term in sorted(terms)[:_MOST_TERMS])
-    return f'+"{corpus_word(corpus)}v{TERMS_VERSION}" +({either})' if either else None
+@dataclass(frozen=True, slots=True)
+class FrequentWords:
+    """The words of very many names of key elements, and the terms of very many facts."""
+
+    names: frozenset[str] = frozenset()
+    facts: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(
+        cls, wordings: Sequence[Sequence[str]], facts: Sequence[str], last: str
+    ) -> "FrequentWords":
+        """Estimate them from key elements with the smallest ids, up to `last`, and their facts.
+
+        Ids are hashes in hexadecimal digits, so `last` tells what part of all these are.
+        """
+        part = (int(last, 16) + 1) / 16 ** len(last)
+        least = max(_FEWEST, MANY * part)
+        names = Counter(word for one in wordings for word in set(_written(" ".join(one))))
+        terms = Counter(term for fact in facts for term in fact.split())
+        return cls(
+            frozenset(word for word, number in names.items() if number >= least),
+            frozenset(term for term, number in terms.items() if number >= least),
+        )
 
 
-def key_element_query(text: str, corpus: str) -> str | None:
-    """Return a query for key elements of `corpus` with any word of `text`, None without words.
+def terms_queries(terms: Iterable[str], corpus: str, frequent: Collection[str] = ()) -> list[str]:
+    """Return queries for facts or documents of `corpus` with the terms; none without terms."""
+    clauses = {term: f'"{term}"' for term in sorted(terms)[:_MOST_TERMS]}
+    return _queries(f'+"{corpus_word(corpus)}v{TERMS_VERSION}"', clauses, frequent)
+
+
+def key_element_queries(
+    text: str, corpus: str, frequent: Collection[str] = (), near: Collection[str] = ()
+) -> list[str]:
+    """Return queries for key elements of `corpus` with words of `text`; none without words.
 
     Every word is quoted, so AND, brackets and stars mean themselves. A word is also searched as it
-    is written, since the index keeps accents and does not divide "F16".
+    is written, since the index keeps accents and does not divide "F16"; words `near` also with
+    another letter.
     """
-    written = (word.lower() for word in [*words_of(text), *_WITH_DIGIT.findall(text)])
-    terms = _without_stop_words([*_words(text), *written])
-    if not terms:
-        return None
-    either = " ".join(f'name:"{term}" aliases:"{term}"' for term in terms)
-    return f"+corpus_word:{corpus_word(corpus)} +({either})"
+    terms = _without_stop_words([*_words(text), *_written(text)])
+    clauses = {term: f'name:"{term}" aliases:"{term}"' for term in terms}
+    own = f"+corpus_word:{corpus_word(corpus)}"
+    # Two frequent words may be a name, which both of them find.
+    pairs = pairwise([clause for word, clause in clauses.items() if word in frequent])
+    names = [f"{own} +({one}) +({other})" for one, other in pairs]
+    if clauses:
+        clauses |= {f"{w}~1": f"name:{w}~1 aliases:{w}~1" for w in near if w not in frequent}
+    return list(dict.fromkeys([*_queries(own, clauses, frequent), *names]))
+
+
+def _queries(corpus: str, clauses: Mapping[str, str], frequent: Collection[str]) -> list[str]:
+    """Queries for texts with any rare word; where all are frequent, with all, and with each."""
+    rare = [clause for word, clause in clauses.items() if word not in frequent]
+    often = [clause for word, clause in clauses.items() if word in frequent]
+    if rare:
+        return [" ".join([corpus, f"+({' '.join(rare)})", *often])]
+    each = [f"{corpus} +({clause})" for clause in often]
+    together = " ".join([corpus, *(f"+({clause})" for clause in often)])
+    return [together, *each] if len(each) > 1 else each
 
 
 def rank_by_words(text: str, wordings: Mapping[str, Sequence[str]]) -> list[str]:
@@ -68,13 +123,18 @@ def rank_by_words(text: str, wordings: Mapping[str, Sequence[str]]) -> list[str]
 
 
 def term_scores(
-    query: Iterable[str], texts: Sequence[Mapping[str, int]], lengths: Sequence[int]
+    query: Iterable[str],
+    texts: Sequence[Mapping[str, int]],
+    lengths: Sequence[int],
+    frequent: Collection[str] = (),
 ) -> list[dict[str, float]]:
     """Return for each text what each term of the query adds to its BM25.
 
-    A text is given by how often it has terms of the query, and its length in terms.
+    A text is given by how often it has terms of the query, and its length in terms. A `frequent`
+    term counts as one of every text: few of its texts may be among these.
     """
     frequency = Counter(term for terms in texts for term in query if term in terms)
+    frequency.update({term: _RARITY for term in frequency if term in frequent})
     weights = {term: math.log(1 + _RARITY / frequency[term]) for term in frequency}
     average = sum(lengths) / len(texts) if texts else 1
     scores = []
@@ -94,3 +154,9 @@ def _without_stop_words(words: Iterable[str]) -> list[str]:
 
 def _words(text: str) -> list[str]:
     return [*map(fold, words_of(text)), *han_pairs(text)]
+
+
+def _written(text: str) -> list[str]:
+    """The words of a text as the index has them, and pairs of Chinese characters."""
+    written = (word.lower() for word in [*words_of(text), *_WITH_DIGIT.findall(text)])
+    return [*written, *han_pairs(text)]

@@ -3,10 +3,14 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
 from graphreader.store.connection import Connection, Row, Run
+from graphreader.store.search import has_at_most
+from graphreader.store.writer import FREQUENT
 
 _FACTS_PER_WRITE = 2000
 _ELEMENTS_PER_WRITE = 500
@@ -47,6 +51,10 @@ class KeyElementMerges:
         """Undo merges."""
         await self._write(merges, "write/return_facts", last="write/part_key_elements")
 
+    async def mark_frequent(self) -> None:
+        """Mark the key elements of many facts, where a version wrote them that did not."""
+        await self._connection.write("write/mark_frequent", corpus=self._corpus, frequent=FREQUENT)
+
     async def _write(
         self, merges: Sequence[StoredMerge], name: str, last: str | None = None
     ) -> None:
@@ -78,6 +86,9 @@ _NEAREST_AT_FIRST = 10
 _NEAREST_AT_MOST = 2_500
 """Of a crowd of wordings that are all similar, pairs beyond this are not found."""
 
+_SEARCHES = 4
+"""Statements at once: Neo4j runs each in one thread."""
+
 _VECTORS_PER_PAGE = 2_000
 _VECTORS_PER_PRODUCT = 100
 
@@ -106,6 +117,10 @@ class SimilarityPairs:
 
     async def load_vectors(self) -> None:
         """Load all vectors, scaled to length 1, for `similar_to`; none where they are too many."""
+        [record] = await self._connection.read("read/corpus", corpus=self._corpus)
+        most = _VALUES_IN_MEMORY // max(1, record["dimension"])
+        if not await has_at_most(self._connection, self._corpus, most):
+            return
         rows = await self._connection.read("read/embedded_ids", corpus=self._corpus)
         ids: list[str] = rows[0]["ids"]
         elements, tables = [], []
@@ -113,8 +128,6 @@ class SimilarityPairs:
             page = await self._connection.read(
                 "read/embeddings", corpus=self._corpus, ids=ids[start : start + _VECTORS_PER_PAGE]
             )
-            if page and len(ids) * len(page[0]["embedding"]) > _VALUES_IN_MEMORY:
-                return
             # An array takes a twentieth of the rows' memory.
             tables += [np.array([row["embedding"] for row in page], np.float32)] if page else []
             elements += [(row["id"], row["key"], row["name"]) for row in page]
@@ -149,11 +162,18 @@ class SimilarityPairs:
     async def _search(self, ids: Sequence[str], least: float) -> dict[str, list[SimilarElement]]:
         """Ask the vector index for ever more neighbors until the last one is not similar."""
         similar: dict[str, list[SimilarElement]] = {}
+        values: dict[str, Any] = {"corpus": self._corpus, "least": least}
         wide, left = _NEAREST_AT_FIRST, list(ids)
         while left:
-            rows = await self._connection.read(
-                "read/similar_key_elements", corpus=self._corpus, ids=left, wide=wide, least=least
+            pages = await asyncio.gather(
+                *(
+                    self._connection.read(
+                        "read/similar_key_elements", ids=left[n::_SEARCHES], wide=wide, **values
+                    )
+                    for n in range(min(_SEARCHES, len(left)))
+                )
             )
+            rows = list(chain(*pages))
             for row in rows:
                 similar[row["id"]] = [SimilarElement(**one) for one in row["similar"]]
             if wide >= _NEAREST_AT_MOST:

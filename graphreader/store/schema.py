@@ -22,6 +22,7 @@ _STATEMENTS = (
     "key_element_stale",
     "key_element_fresh",
     "key_element_merged",
+    "key_element_frequent",
     "key_element_words",
     "fact_terms",
     "title_terms",

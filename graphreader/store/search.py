@@ -10,13 +10,18 @@ import asyncio
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from graphreader.store.connection import Connection, Row
-from graphreader.store.full_text import TERMS_VERSION, key_element_query, term_scores, terms_query
+from graphreader.store.full_text import (
+    TERMS_VERSION,
+    key_element_queries,
+    term_scores,
+    terms_queries,
+)
 from graphreader.store.records import ChunkHit, Element, StoredFact
 from graphreader.text.names import names_of
 from graphreader.text.words import (
@@ -94,15 +99,21 @@ async def search_chunks(
     queries: Sequence[str],
     limit: int,
     vectors: Sequence[Sequence[float]] | None,
+    frequent: Collection[str] = (),
 ) -> list[list[ChunkHit]]:
-    """Return for each query the chunks whose facts and titles match it, best first."""
+    """Return for each query the chunks whose facts and titles match it, best first.
+
+    Terms that are `frequent` in the facts are searched for beside others.
+    """
     found: list[_Candidates] = [{} for _ in queries]
     parsed = [_Query.of(text) for text in queries]
     await asyncio.gather(
-        _match_terms(connection, corpus, queries, parsed, found),
+        _match_terms(connection, corpus, queries, parsed, found, frequent),
         _match_vectors(connection, corpus, vectors or (), found),
     )
-    rankings = [_rank(one, chunks)[:limit] for one, chunks in zip(parsed, found, strict=True)]
+    rankings = [
+        _rank(one, chunks, frequent)[:limit] for one, chunks in zip(parsed, found, strict=True)
+    ]
     ids = list(dict.fromkeys(one.id for ranking in rankings for one in ranking))
     rows = await connection.read("read/chunk_hits", corpus=corpus, ids=ids) if ids else []
     by_id = {row["id"]: row for row in rows[0]["rows"]} if rows else {}
@@ -122,30 +133,34 @@ async def _match_terms(
     texts: Sequence[str],
     parsed: Sequence[_Query],
     found: Sequence[_Candidates],
+    frequent: Collection[str],
 ) -> None:
     """Fetch by the full-text indexes: one statement for all queries and the names in them."""
-    places = [
-        (place, query)
-        for place, one in enumerate(parsed)
-        for terms in one.searches
-        if (query := terms_query(terms, corpus))
+    searches = [
+        (place, terms) for place, one in enumerate(parsed) for terms in one.searches if terms
     ]
-    if not places:
+    if not searches:
         return
     values: dict[str, Any] = {"corpus": corpus, "titles": TITLES_PER_QUERY, "opening": OPENING}
     rows = await connection.read(
         "read/search_facts",
-        queries=[query for _, query in places],
+        queries=[terms_queries(terms, corpus, frequent) for _, terms in searches],
+        title_queries=[terms_queries(terms, corpus)[0] for _, terms in searches],
         version=TERMS_VERSION,
         facts=FACTS_PER_QUERY,
         **values,
     )
+    places = [place for place, _ in searches]
     if not rows:
-        asked = [(place, key_element_query(text, corpus)) for place, text in enumerate(texts)]
-        places = [(place, query) for place, query in asked if query]
-        words = [query for _, query in places]
+        asked = [
+            (place, query)
+            for place, text in enumerate(texts)
+            for query in key_element_queries(text, corpus)
+        ]
+        places = [place for place, _ in asked]
+        words = [query for _, query in asked]
         rows = await connection.read("read/search_facts_by_names", queries=words, **values)
-    for (place, _), row in zip(places, rows, strict=True):
+    for place, row in zip(places, rows, strict=True):
         _add(found[place], row["rows"])
 
 
@@ -211,7 +226,9 @@ class _Ranked:
     score: float
 
 
-def _rank(query: _Query, candidates: Mapping[str, _Candidate]) -> list[_Ranked]:
+def _rank(
+    query: _Query, candidates: Mapping[str, _Candidate], frequent: Collection[str] = ()
+) -> list[_Ranked]:
     """The candidates that share a telling term with the query or are near to it, best first."""
     places = [(id_, index) for id_, one in candidates.items() for index in one.facts]
     texts = [
@@ -228,7 +245,7 @@ def _rank(query: _Query, candidates: Mapping[str, _Candidate]) -> list[_Ranked]:
             for title, fact in texts
         ]
         lengths = [title_counts * len(title) + len(fact) for title, fact in texts]
-        return _vote(places, term_scores(search, counts, lengths))
+        return _vote(places, term_scores(search, counts, lengths, frequent))
 
     # A document about a name often has it as its title, so a title counts twice for a name.
     whole, *by_name = (
@@ -317,37 +334,34 @@ _LONG_WORD = 7  # letters; a shorter word that differs in one is another word
 
 
 async def find_named(
-    connection: Connection, corpus: str, names: Sequence[str]
+    connection: Connection, corpus: str, names: Sequence[str], frequent: Collection[str] = ()
 ) -> list[list[Element]]:
     """Return for each name the key elements that it may mean, the nearest wording first."""
-    queries = [_name_query(name, corpus) for name in names]
-    asked = [query for query in queries if query]
+    queries = [_name_queries(name, corpus, frequent) for name in names]
+    asked = list(chain(*queries))
     if not asked:
         return [[] for _ in names]
-    rows = await connection.read(
-        "read/named_key_elements", corpus=corpus, queries=asked, limit=_ELEMENTS_PER_NAME
+    found = iter(
+        await connection.read(
+            "read/named_key_elements", corpus=corpus, queries=asked, limit=_ELEMENTS_PER_NAME
+        )
     )
-    lists = iter(rows)
     return [
-        _nearest(name, next(lists)["rows"]) if query else []
-        for name, query in zip(names, queries, strict=True)
+        _nearest(name, [one for row in islice(found, len(own)) for one in row["rows"]])
+        for name, own in zip(names, queries, strict=True)
     ]
 
 
-def _name_query(name: str, corpus: str) -> str | None:
-    """A query for the words of a name, longer ones also misspelt or without an accent."""
-    query = key_element_query(name, corpus)
-    if query is None:
-        return None
+def _name_queries(name: str, corpus: str, frequent: Collection[str]) -> list[str]:
+    """Queries for the words of a name, longer ones also misspelt or without an accent."""
     words = dict.fromkeys(w.lower() for w in _NAME_WORD.findall(name) if len(w) > 3)
-    near = "".join(f" name:{word}~1 aliases:{word}~1" for word in list(words)[:20])
-    return f"{query[:-1]}{near})"
+    return key_element_queries(name, corpus, frequent, list(words)[:20])
 
 
 def _nearest(name: str, rows: Sequence[Row]) -> list[Element]:
     """The key elements with a near wording, of equally near ones first that with the most facts."""
     matches = []
-    for row in rows:
+    for row in {row["id"]: row for row in rows}.values():
         element = Element(row["id"], row["name"], tuple(row["aliases"]), row["facts"])
         levels = [_distance(name, wording) for wording in {element.name, *element.aliases}]
         known = [level for level in levels if level is not None]

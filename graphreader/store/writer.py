@@ -20,6 +20,8 @@ from graphreader.store.full_text import TERMS_VERSION, corpus_word, indexed_term
 
 logger = logging.getLogger("graphreader.store")
 T = TypeVar("T")
+FREQUENT = 40  # facts from which a key element is marked as frequent
+
 _EMBEDDINGS_PER_WRITE = 500
 _TERMS_PER_WRITE = 2000
 _CHUNKS_PER_DELETE = 250
@@ -102,6 +104,7 @@ class GraphWriter:
             "embedding": embedding,
             "dimension": dimension,
             "terms": TERMS_VERSION,
+            "frequent": True,
         }
         rows = await self._write("corpus", record=self._record)
         stored = rows[0]["embedding"], rows[0]["dimension"]
@@ -244,6 +247,7 @@ class GraphWriter:
             "chunk_tokens": chunk_tokens,
             "chunks": rows,
             "elements": elements,
+            "frequent": FREQUENT,
             "whole": [asdict(one) for one in whole],
         }
 
@@ -341,7 +345,9 @@ class Deleter:
         for start in range(0, len(chunks), _CHUNKS_PER_DELETE):
             batch = list(chunks[start : start + _CHUNKS_PER_DELETE])
             for name in ("write/delete_chunk_facts", "write/delete_chunks"):
-                await self._connection.run(name, corpus=self._corpus, chunks=batch)
+                await self._connection.run(
+                    name, corpus=self._corpus, chunks=batch, frequent=FREQUENT
+                )
 
     async def finish_deletes(self) -> None:
         """Complete every interrupted delete of this corpus; `GraphWriter.settle` is due after."""

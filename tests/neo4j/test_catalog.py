@@ -318,7 +318,7 @@ async def test_the_graph_is_drawn_as_it_is(connection: Connection, example: Grap
         )
         real = {row["label"]: set(row["names"]) for row in await result.data()}
     passing = {"error", "deleting", "pending", "retired", "stale", "fresh"}
-    derived = {"merged_into", "merged_by", "fact_vectors"}
+    derived = {"merged_into", "merged_by", "fact_vectors", "frequent"}
 
     assert set(real) == set(drawn)
     real["AtomicFact"].add("embedding")  # of a model

@@ -258,6 +258,31 @@ async def test_what_always_occurs_together(connection: Connection, writer: Graph
     assert len(facts_of["ruling"]) == 40
 
 
+# A key element is marked as long as many facts name it; those of an earlier version, later.
+async def test_frequent_ones_are_marked(connection: Connection, writer: GraphWriter) -> None:
+    async def marked() -> list[str]:
+        query = "MATCH (k:KeyElement {corpus: $corpus, frequent: true}) RETURN k.name AS name"
+        return sorted(row["name"] for row in await ask(connection, query, corpus=writer.corpus))
+
+    facts = {f"The verdict of judge{n}x was a ruling.": ["verdict", "ruling"] for n in range(39)}
+    await put(writer, "court", facts)
+    assert await marked() == []
+    await put(writer, "appeal", {"A verdict is a ruling.": ["verdict", "ruling"]})
+    assert await marked() == ["ruling", "verdict"]
+    await ask(
+        connection,
+        "MATCH (c:Corpus {name: $corpus}) MATCH (k:KeyElement {corpus: $corpus}) "
+        "REMOVE c.frequent, k.frequent",
+        corpus=writer.corpus,
+    )
+    report = await Normalizer(connection, writer.corpus, ("association",)).run()
+    assert [one.stage for one in report.merges] == ["association"]
+    assert await marked() == ["ruling", "verdict"]
+    document = await Catalog(connection).find(writer.corpus, "appeal")
+    await Deleter(connection, writer.corpus).delete([document])
+    assert await marked() == []
+
+
 # Another corpus with the same words is neither looked at nor touched.
 async def test_another_corpus_is_left_alone(
     connection: Connection, writer: GraphWriter, other: GraphWriter

@@ -10,7 +10,7 @@ from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection, Row
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import StoredChunk
-from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter
+from graphreader.store.writer import FREQUENT, Deleter, DocumentVersion, GraphWriter
 from tests.neo4j.texts import by_words, document, node_ids, write
 from tests.servers import both_versions
 
@@ -87,7 +87,8 @@ async def test_cut_off_deletes_are_finished(connection: Connection, writer: Grap
     made = await write(writer, "one", [("a ", ALBUM), ("b", many)])
     documents = [document(writer.corpus, "one").id]
     await connection.write("write/mark_deleting", corpus=writer.corpus, documents=documents)
-    await connection.run("write/delete_chunk_facts", corpus=writer.corpus, chunks=[made[0].id])
+    values = {"corpus": writer.corpus, "chunks": [made[0].id], "frequent": FREQUENT}
+    await connection.run("write/delete_chunk_facts", **values)
     (summary,) = await Catalog(connection).documents(writer.corpus)
     half = await sizes(writer)
     await Deleter(connection, writer.corpus).finish_deletes()

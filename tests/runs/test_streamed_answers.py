@@ -15,7 +15,7 @@ from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.extraction import Extraction, ExtractionTask
 from graphreader.llm.protocols import Budget, DecisionResult
 from graphreader.settings import Settings
-from graphreader.store.writer import Deleter, GraphWriter
+from graphreader.store.writer import FREQUENT, Deleter, GraphWriter
 from graphreader.testing import ScriptedDecider
 from tests.runs import chronicle, mind
 from tests.runs.openai_faults import Body
@@ -287,7 +287,7 @@ def test_an_edit_taken_back(neo4j: Settings, corpus: str, tmp_path: Path) -> Non
 
     async def half(self: Deleter, chunks: list[str]) -> None:
         if chunks:
-            values = {"corpus": self._corpus, "chunks": chunks}
+            values = {"corpus": self._corpus, "chunks": chunks, "frequent": FREQUENT}
             await self._connection.run("write/delete_chunk_facts", **values)
             raise StoreError("Killed.")
 

@@ -25,6 +25,7 @@ from graphreader.ingestion.normalization.rules import (
     space_hyphens,
     strip_accents,
 )
+from graphreader.store.writer import FREQUENT
 from graphreader.text.words import is_stop_word
 
 Stage = Literal["semantic", "association"]
@@ -32,7 +33,7 @@ _STAGES: tuple[Stage, ...] = ("semantic", "association")
 
 THRESHOLD = 0.95  # the least cosine (-1..1) of two near-duplicates: InsTag's distance of 0.05
 
-MINIMUM_SUPPORT = 40  # facts that must name both elements of a pair that always occurs together
+MINIMUM_SUPPORT = FREQUENT  # facts that must name both of a pair that always occurs together
 
 CONFIDENCE = 0.99
 """Of the facts that name either element of such a pair, the share that must name both."""

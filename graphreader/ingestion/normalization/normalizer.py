@@ -21,11 +21,12 @@ from graphreader.ingestion.report import (
 from graphreader.settings import STAGES
 from graphreader.store.connection import Connection, Row
 from graphreader.store.key_elements import KeyElementMerges, SimilarityPairs, StoredMerge
+from graphreader.store.search import has_at_most
 from graphreader.store.writer import GraphWriter
 
 COMPARED_AT_ONCE = 1000  # key elements whose neighbors are searched in one statement
 
-KEYS_AT_ONCE = 50_000
+KEYS_AT_ONCE = 250_000  # read in one list: 20 MB
 
 SHARE_TO_READ_KEYS = 0.02
 """Share of new key elements from which reading all keys first saves searches."""
@@ -108,7 +109,8 @@ class Normalizer:
 
     async def _count_common_facts(self) -> list[tuple[Element, Element, int]]:
         """Every pair that may always occur together, with how many facts name both."""
-        rows = await self._read("frequent_key_elements", least=merging.MINIMUM_SUPPORT)
+        await self._merges.mark_frequent()
+        rows = await self._read("frequent_key_elements")
         frequent = {row["id"]: Element(**row) for row in rows}
         by_facts: dict[int, list[str]] = defaultdict(list)
         for id_, element in frequent.items():
@@ -130,12 +132,12 @@ class Normalizer:
     ) -> tuple[int, list[Pair]]:
         """Compare new and renamed key elements; how many, and all allowed pairs of the corpus."""
         similarity = SimilarityPairs(self._connection, self._corpus)
-        count = (await self._read("count_fresh"))[0]
-        new = count["fresh"]
+        new = (await self._read("count_fresh"))[0]["fresh"]
         progress(NormalizationProgress(0, new))
-        many = new > SHARE_TO_READ_KEYS * count["elements"]
-        shared = await self._shared_blocking_keys() if many else None
-        if new > SHARE_TO_LOAD_VECTORS * count["elements"]:
+        shared = None
+        if await self._is_share(new, SHARE_TO_READ_KEYS):
+            shared = await self._shared_blocking_keys()
+        if await self._is_share(new, SHARE_TO_LOAD_VECTORS):
             await similarity.load_vectors()
         pairs: set[Pair] = set()
         compared, after = 0, ""
@@ -152,13 +154,18 @@ class Normalizer:
         rows = await self._read("similar_pairs", least=THRESHOLD)
         return compared, sorted(pairs.union((row["a"], row["b"], row["score"]) for row in rows))
 
+    async def _is_share(self, number: int, share: float) -> bool:
+        """Whether so many are at least this share of all key elements; not all are counted."""
+        return number > 0 and await has_at_most(self._connection, self._corpus, int(number / share))
+
     async def _shared_blocking_keys(self) -> Container[int]:
         """Return hashes of the blocking keys that two key elements have, in 8 bytes a key."""
         hashes, after = array("q"), ""
-        while rows := await self._read("keys", after=after, limit=KEYS_AT_ONCE):
-            for row in rows:
-                hashes.extend(map(hash, merging.blocking_keys(row["key"])))
-            after = rows[-1]["id"]
+        while after is not None:
+            [page] = await self._read("keys", after=after, limit=KEYS_AT_ONCE)
+            for key in page["keys"]:
+                hashes.extend(map(hash, merging.blocking_keys(key)))
+            after = page["last"]
         values, counts = np.unique(np.array(hashes), return_counts=True)
         return frozenset(values[counts > 1].tolist())
 
