@@ -343,7 +343,7 @@ async def own_connection(request: pytest.FixtureRequest) -> AsyncIterator[Connec
 
 async def states(connection: Connection) -> set[str]:
     rows = await connection.read("schema/indexes")
-    assert len(rows) == 17
+    assert len(rows) == 18
     return {row["state"] for row in rows}
 
 
