@@ -20,7 +20,7 @@ UNION ALL
 }
 WITH total, f, min(place) AS place
 ORDER BY place LIMIT $most
-MATCH (c:Chunk)-[:HAS_ATOMIC_FACT]->(f)
+MATCH (c)-[:HAS_ATOMIC_FACT]->(f)
 WITH total, c, f ORDER BY f.index
 WITH total, c, collect({index: f.index, text: f.text}) AS facts
 // By its id a document is found sooner than from a chunk with many facts.

@@ -9,7 +9,6 @@ import asyncio
 import json
 import shlex
 import shutil
-from array import array
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
@@ -42,6 +41,7 @@ MOST_BYTES = 2**30
 MOST_STRUCTURE = 32 * 2**20
 """Of its bytes outside strings: those of a million facts."""
 ROWS_PER_PAGE = 50
+KEY_ELEMENTS_PER_PAGE = 200
 LINES_PER_BATCH = 100
 
 
@@ -50,6 +50,9 @@ class _Record(BaseModel):
 
 
 Number = Annotated[int, Field(ge=0, lt=2**63)]  # of 64 bits, as in Neo4j
+
+
+_POWERS = np.array([10.0**digits for digits in range(23)])  # those that a float holds exactly
 
 
 class Header(_Record):
@@ -166,8 +169,9 @@ async def export_corpus(
     report = TransferReport(corpus)
     with atomic_write(target) if isinstance(target, str | PathLike) else nullcontext(target) as out:
         out.write(_line(header))
-        async for line in _exported_lines(connection, report):
-            await asyncio.to_thread(out.write, _line(line))  # it may be a pipe with a slow reader
+        async for lines in _exported_pages(connection, report):
+            page = b"".join(map(_line, lines))
+            await asyncio.to_thread(out.write, page)  # it may be a pipe with a slow reader
     return report
 
 
@@ -175,8 +179,10 @@ def _line(record: BaseModel) -> bytes:
     return record.model_dump_json(exclude_defaults=True).encode() + b"\n"
 
 
-async def _exported_lines(connection: Connection, report: TransferReport) -> AsyncIterator[Line]:
-    """The lines after the header; memory holds one large document, or several small ones."""
+async def _exported_pages(
+    connection: Connection, report: TransferReport
+) -> AsyncIterator[list[Line]]:
+    """The lines after the header; a page holds one large document, or several small ones."""
     corpus, last = report.corpus, None
     while rows := await connection.read(
         "read/documents_after", corpus=corpus, after=last, limit=ROWS_PER_PAGE
@@ -186,20 +192,23 @@ async def _exported_lines(connection: Connection, report: TransferReport) -> Asy
         while documents:
             ends = accumulate(len(row["chunks"]) for row in documents)
             number = sum(end <= CHUNKS_IN_MEMORY for end in ends) or 1
-            for document in await _exported_documents(connection, documents[:number], report):
-                yield Line(document=document)
+            page = await _exported_documents(connection, documents[:number], report)
+            yield [Line(document=document) for document in page]
             documents = documents[number:]
         last = rows[-1]["source"]
     last = ""
     while rows := await connection.read(
-        "read/key_elements_after", corpus=corpus, after=last, limit=ROWS_PER_PAGE
+        "read/key_elements_after", corpus=corpus, after=last, limit=KEY_ELEMENTS_PER_PAGE
     ):
         report.key_elements += len(rows)
-        for row in rows:
-            vector = _short_numbers(row["embedding"]) if row["embedding"] else None
-            yield Line(key_element=KeyElementRecord(key=row["key"], embedding=vector))
+        yield [Line(key_element=_key_element(row)) for row in rows]
         last = rows[-1]["id"]
-    yield Line(end=report.documents + report.key_elements)
+    yield [Line(end=report.documents + report.key_elements)]
+
+
+def _key_element(row: Row) -> KeyElementRecord:
+    vector = _short_numbers(row["embedding"]) if row["embedding"] else None
+    return KeyElementRecord(key=row["key"], embedding=vector)
 
 
 async def _exported_documents(
@@ -265,9 +274,12 @@ def _unpacked(text: str) -> list[float]:
 
 def _short_numbers(vector: list[float]) -> tuple[float, ...]:
     """The numbers with as few digits as give them back exactly: nine for those of 32 bits."""
-    if array("f", vector).tolist() != vector:
-        return tuple(vector)
-    return tuple(float(f"{number:.9g}") for number in vector)
+    numbers = np.asarray(vector)
+    digits = 9 - np.ceil(np.log10(np.maximum(np.abs(numbers), 1e-13)))
+    scale = _POWERS[np.clip(digits, 0, 22).astype(int)]
+    short = np.round(numbers * scale) / scale
+    gives_back = (short.astype(np.float32) == numbers).all()
+    return tuple(short.tolist() if gives_back else vector)
 
 
 class Export:

@@ -6,7 +6,7 @@ from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.writer import GraphWriter
-from tests.neo4j.texts import Facts, write
+from tests.neo4j.texts import Facts, by_words, write
 from tests.servers import both_versions
 
 SCHOOL: dict[str, list[Facts]] = {
@@ -200,3 +200,22 @@ async def test_named(
     assert unknown == []
     assert (named[0].name if named else None) == element
     assert {one.name for one in named[1:]} == ({"E. Zola"} if name == "Emile Zola" else set())
+
+
+# In a large corpus, a word of very many names hides neither a rare name nor one of such words.
+async def test_frequent_words(
+    explorer: GraphExplorer, writer: GraphWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("explorer", "full_text"):
+        monkeypatch.setattr(f"graphreader.store.{module}.MANY", 20)
+    piers = [f"Old Harbor pier{chr(97 + n // 6)}{chr(97 + n % 6)}" for n in range(30)]
+    names = ["Ada", "Old Harbor", *piers]
+    facts = {f"{name} was seen by the old harbor.": [name] for name in names}
+    await write(writer, "port", [("x", facts)])
+    question = "Was Ada seen in the Old Harbor?"
+
+    assert {one.name for one in await by_words(explorer, question, 2)} == {"Ada", "Old Harbor"}
+    assert (await by_words(explorer, "old harbor", 1))[0].name == "Old Harbor"
+    assert (await explorer.named(["Old Harbor"]))[0][0].name == "Old Harbor"
+    (hits,) = await explorer.search([question], 5)
+    assert hits[0].facts[0].text == "Ada was seen by the old harbor."

@@ -190,6 +190,7 @@ async def test_lines_are_readable(
     data = await exported(connection, full.corpus)
     monkeypatch.setattr(transfer, "CHUNKS_IN_MEMORY", 3)
     monkeypatch.setattr(transfer, "ROWS_PER_PAGE", 1)
+    monkeypatch.setattr(transfer, "KEY_ELEMENTS_PER_PAGE", 1)
 
     assert await exported(connection, full.corpus) == data
     assert graph(connection, full.corpus) + graph(connection, other) == before
