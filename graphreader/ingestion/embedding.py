@@ -1,7 +1,7 @@
 """Vectors for key elements and facts: behind an ingest, or for a whole corpus again."""
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from graphreader.errors import DecisionError
@@ -11,10 +11,13 @@ from graphreader.llm.protocols import Embedder
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
-from graphreader.store.writer import DocumentVersion, GraphWriter, UnembeddedElement, UnembeddedFact
-
-BATCH = 500
-"""Key elements, and facts, that are embedded and written at once; Neo4j is fastest by so many."""
+from graphreader.store.writer import (
+    EMBEDDINGS_PER_WRITE,
+    DocumentVersion,
+    GraphWriter,
+    UnembeddedElement,
+    UnembeddedFact,
+)
 
 DOCUMENTS_PER_PAGE = 50  # documents whose facts are indexed again at once
 
@@ -106,12 +109,12 @@ class EmbeddingQueue:
         return True, False
 
     def _next_batch(self) -> list[Unembedded]:
-        """What waits, in order, until there are BATCH key elements or BATCH facts."""
-        batch, left = list[Unembedded](), {UnembeddedElement: BATCH, UnembeddedFact: BATCH}
+        """What waits, in order, as far as one write holds its key elements, and one its facts."""
+        batch, numbers = list[Unembedded](), Counter[type[Unembedded]]()
         for one in self._waiting.values():
-            left[type(one)] -= 1
-            if left[type(one)] < 0:
+            if numbers[type(one)] == EMBEDDINGS_PER_WRITE:
                 break
+            numbers[type(one)] += 1
             batch.append(one)
         return batch
 
@@ -186,8 +189,8 @@ async def _embed_missing(
     total = done = 0
     async for missing in _missing(writer, documents):
         total += len(missing)
-        for start in range(0, len(missing), BATCH):
-            batch = missing[start : start + BATCH]
+        for start in range(0, len(missing), EMBEDDINGS_PER_WRITE):
+            batch = missing[start : start + EMBEDDINGS_PER_WRITE]
             await embed(writer, embedder, batch)
             done += len(batch)
             progress(EmbeddingProgress(done, total))

@@ -123,6 +123,8 @@ class SimilarityPairs:
             return
         rows = await self._connection.read("read/embedded_ids", corpus=self._corpus)
         ids: list[str] = rows[0]["ids"]
+        if len(ids) > most:  # with merged ones, which were not counted
+            return
         elements, tables = [], []
         for start in range(0, len(ids), _VECTORS_PER_PAGE):
             page = await self._connection.read(
