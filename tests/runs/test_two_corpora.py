@@ -137,15 +137,15 @@ TEXTS = {
     "two": ["Ada gave an old map to Dora."],
     "three": ["Edgar sold 12 coins to Edgar."],
 }
-# A document that is being deleted, a chunk without facts, key elements that are merged, alike, new
-# or without a vector: each statement shall have something to show.
+# A document that is being deleted, a chunk without facts, key elements that are merged, alike, new,
+# frequent or without a vector: each statement shall have something to show.
 UNFINISHED = """
 MATCH (:Document {corpus: $corpus, title: 'two'})-[:HAS_CHUNK]->(c)
 MATCH (three:Document {corpus: $corpus, title: 'three'})
 MATCH (sword:KeyElement {corpus: $corpus, key: 'sword'})
 MATCH (map:KeyElement {corpus: $corpus, key: 'map'})<-[:HAS_KEY_ELEMENT]-(f)
 SET three.deleting = true, c.error = 'no reply', map.embedding = null, f.embedding = null,
-    sword.fresh = true, sword.merged_into = map.id, sword.merged_by = 'test'
+    map.frequent = true, sword.fresh = true, sword.merged_into = map.id, sword.merged_by = 'test'
 MERGE (map)-[:LIKE {score: 0.9}]->(sword)
 """
 GONE = "MATCH (n) WHERE n.corpus = $corpus OR n:Corpus AND n.name = $corpus DETACH DELETE n"
@@ -174,7 +174,8 @@ def values(name: str, text: str, corpus: str, ids: Mapping[str, list[str]]) -> l
     vector = [byte - 127.5 for byte in range(HashEmbedder.dimension)]
     known: dict[str, list[Any]] = {name: [1000] for name in NUMBERS} | {
         **{"corpus": [corpus], "version": [TERMS_VERSION], "word": ["another"], "after": [""]},
-        **{"most": [2], "least": [-1], "path": [0], "words": [""], "shares": [[0, 0.5, 0.9]]},
+        **{"most": [2], "many": [2], "sample": [9], "least": [-1], "path": [0]},
+        **{"words": [""], "shares": [[0, 0.5, 0.9]]},
         **{"name": ["Ada", "one"], "other": ["Dora"], "paths": [list(TEXTS)]},
         **{"visited": [[]], "read": [[]], "queries": [["ada", "lantern"]]},
         **{"vector": [vector], "vectors": [[vector]]},
@@ -186,6 +187,9 @@ def values(name: str, text: str, corpus: str, ids: Mapping[str, list[str]]) -> l
     }
     if name == "read/passages":
         known["documents"] = [[{"document": id_, "chunks": [0, 1]} for id_ in ids["Document"]]]
+    if name == "read/search_facts":
+        known["queries"] = [[["ada"], ["lantern"]]]
+        known["title_queries"] = [["one", "two"]]
     wanted = sorted(set(re.findall(r"\$(\w+)", text)))
     return [dict(zip(wanted, one, strict=True)) for one in product(*map(known.__getitem__, wanted))]
 
