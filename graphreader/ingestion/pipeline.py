@@ -55,7 +55,7 @@ LOADED_AT_ONCE, CHARACTERS_AT_ONCE = 8, 50_000
 
 CHUNKS_PER_WRITE = 100
 FILLING_SECONDS = 0.25
-"""For how long a write waits for more chunks: many small ones cost Neo4j twice as much."""
+"""For how long a write waits for chunks that are being extracted: many small ones cost more."""
 WRITERS = 2  # while Neo4j takes one transaction in, the next one is prepared and sent
 
 _CHANGED = "It is incomplete or was changed meanwhile: run the same `graphreader ingest` again."
@@ -159,6 +159,7 @@ class Pipeline:
         self._extracted: asyncio.Queue[tuple[DocumentJob, ReadChunk | None] | None]
         self._extracted = asyncio.Queue()  # bounded by _in_flight
         self._filling = asyncio.Lock()
+        self._extracting = 0  # chunks whose extraction has begun
         self._reports: list[DocumentReport | None] = []
         self._usage = Usage()
         self._dropped = 0
@@ -315,32 +316,34 @@ class Pipeline:
             self._extracted.put_nowait((job, None))
         for chunk in job.missing:
             await self._in_flight.acquire()
+            self._extracting += 1
             group.create_task(self._extract(job, chunk))
 
     async def _extract(self, job: DocumentJob, chunk: Chunk) -> None:
         """Extract one chunk and hand it over to be written, unless the run has failed."""
-        async with self._deciding:
-            if self._failure:
-                self._in_flight.release()
-                return
-            try:
+        try:
+            async with self._deciding:
+                if self._failure:
+                    self._in_flight.release()
+                    return
                 result = await extract(self._decider, job.document, chunk, self._budget)
-            except PendingError as error:
-                self._usage += error.spent
-                job.waiting += 1
-                self._in_flight.release()
-                self._end_waiting(job)
-                return
-            except DecisionError as error:
-                # Not raised here: replies that others wait for are paid, and shall be written.
-                self._usage += error.spent
-                self._fail(error)
-                self._in_flight.release()
-                return
-        self._usage += result.usage
-        self._dropped += result.dropped
-        pending = job.arrangement is not None
-        self._extracted.put_nowait((job, replace(result.read, pending=pending)))
+        except PendingError as error:
+            self._usage += error.spent
+            job.waiting += 1
+            self._in_flight.release()
+            self._end_waiting(job)
+        except DecisionError as error:
+            # Not raised here: replies that others wait for are paid, and shall be written.
+            self._usage += error.spent
+            self._fail(error)
+            self._in_flight.release()
+        else:
+            self._usage += result.usage
+            self._dropped += result.dropped
+            pending = job.arrangement is not None
+            self._extracted.put_nowait((job, replace(result.read, pending=pending)))
+        finally:
+            self._extracting -= 1
 
     # Write what is extracted: all that is ready in one transaction, over all documents.
 
@@ -371,6 +374,8 @@ class Pipeline:
             with suppress(TimeoutError):
                 async with asyncio.timeout(None) as filling:
                     while len(batch) < CHUNKS_PER_WRITE:
+                        if batch and self._extracted.empty() and not self._extracting:
+                            break
                         item = await self._extracted.get()
                         if item is None:
                             self._extracted.put_nowait(None)  # for the next look of both writers
