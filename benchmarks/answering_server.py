@@ -20,10 +20,10 @@ import base64
 import json
 import random
 import re
-import struct
 import sys
 import threading
 import time
+from array import array
 from typing import Any
 from zlib import crc32
 
@@ -44,7 +44,7 @@ _PASSAGE = re.compile(r"^\[(\d+\.\d+)\] .*\n(?:- )?(.*?[.?!])\s", re.MULTILINE)
 _EXTRACTIONS = 512
 _PIECE = 40  # characters of an event
 _USAGE = {"prompt_tokens": 2500, "completion_tokens": 1000, "total_tokens": 3500}
-_VECTORS = 256
+_NUMBERS = 1_000_000  # of which each text has a run as its vector: few texts have the same
 _NOTEBOOK = "The paths lead through several towns, and each of them tells a part of it. " * 8
 
 
@@ -78,9 +78,7 @@ class Replies:
         }
         self._streamed = {b"Answer": streamed(answer)}
         dice = random.Random(0)
-        self._vectors = {
-            size: [_vector(dice, size) for _ in range(_VECTORS)] for size in (256, 1536)
-        }
+        self._numbers = array("f", (dice.gauss(0, 1) for _ in range(_NUMBERS)))
 
     def chat(self, body: bytes) -> bytes:
         """The reply to a chat request, by the decision that it asks for."""
@@ -98,15 +96,19 @@ class Replies:
         return response(on(user, self._short_paths))
 
     def embeddings(self, body: bytes) -> bytes:
-        """As many vectors as there are texts."""
+        """A vector for each text, as clients ask for it: 32-bit floats in base64."""
         asked = json.loads(body)
-        vectors = self._vectors[asked.get("dimensions") or 1536]
+        size = asked.get("dimensions") or 1536
         data = [
-            {"object": "embedding", "index": index, "embedding": vectors[index % _VECTORS]}
-            for index in range(len(asked["input"]))
+            {"object": "embedding", "index": index, "embedding": self._vector(text, size)}
+            for index, text in enumerate(asked["input"])
         ]
         usage = {"prompt_tokens": 1, "total_tokens": 1}
         return http({"object": "list", "model": "benchmark", "data": data, "usage": usage})
+
+    def _vector(self, text: str, size: int) -> str:
+        start = crc32(text.encode()) % (_NUMBERS - size)
+        return base64.b64encode(self._numbers[start : start + size]).decode()
 
 
 def response(reply: Any) -> bytes:
@@ -166,13 +168,6 @@ def _on_turn(user: str) -> dict[str, Any]:
         return {"findings": [], "actions": [{"function": "read_chunk", "argument": number}]}
     finding = {"finding": sentence, "passage": number, "quote": sentence}
     return {"findings": [finding], "actions": [], "answer": "To a town.", "explanation": _NOTEBOOK}
-
-
-def _vector(dice: random.Random, size: int) -> str:
-    """A random vector as clients ask for it: 32-bit floats in base64."""
-    return base64.b64encode(
-        struct.pack(f"<{size}f", *(dice.gauss(0, 1) for _ in range(size)))
-    ).decode()
 
 
 class Counts:

@@ -158,7 +158,7 @@ def asking(reader: GraphReader, server: Server, number: int) -> list[Row]:
     """Ask one question. It needs one embedding, of question and plan, between its decisions."""
     server.stats()
     began = time.time()
-    reading = reader.ask(f"{QUESTION} ({number})")
+    reading = reader.ask(f"{QUESTION} ({number})", mode="paper")
     wall = time.time() - began
     calls = longest(reading)
     stats = server.stats()

@@ -274,6 +274,7 @@ def main() -> None:
         opened(Path(folder)) as bench,
     ):
         corpora = [load(bench, size, fact_vectors=fact_vectors) for size in sizes]
+        bench.rest()
         results = asyncio.run(measure(bench, corpora))
     print(f"\n{table(sizes, results)}")
 

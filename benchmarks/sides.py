@@ -1,6 +1,7 @@
 """The two sides of `benchmarks.ingest`, and the server on which they take turns."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -16,6 +17,9 @@ from benchmarks.chronicle import Chronicle
 from benchmarks.measured import Measured
 from graphreader.store import schema
 from graphreader.store.connection import Address, Connection
+
+RESTING = 0.5
+"""Seconds of CPU in five, below which a server has nothing to do."""
 
 Work = Callable[[Address, str, Chronicle], Measured]
 """Writes a chronicle into a corpus. It is run in another process: a function of a module."""
@@ -70,6 +74,13 @@ class Bench:
     def neo4j_cpu(self) -> float:
         """Seconds that the server has computed until now."""
         return float(self._ask(CPU)["seconds"])
+
+    def rest(self) -> None:
+        """Wait until the server computes no more: it goes on merging indexes after a load."""
+        before, now = 0.0, self.neo4j_cpu()
+        while now - before > RESTING:
+            time.sleep(5)
+            before, now = now, self.neo4j_cpu()
 
     def counts(self, corpus: str, statement: LiteralString = COUNTS) -> dict[str, int]:
         """What the graph of a corpus holds."""
