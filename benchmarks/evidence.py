@@ -60,17 +60,24 @@ def main() -> None:
         try:
             for file in given.files:
                 records = [json.loads(line) for line in file.open(encoding="utf-8")]
-                asked = records[: given.questions]
-                _print(file.stem, _measured(settings, file, asked, given.variants))
+                found = _measured(settings, records, given.questions, given.variants)
+                _print(file.stem, found)
         finally:
             if not settings.neo4j_uri:
                 embedded.stop(settings)
 
 
 def _measured(
-    settings: Settings, file: Path, records: Sequence[Mapping[str, Any]], variants: Sequence[str]
+    settings: Settings,
+    records: Sequence[Mapping[str, Any]],
+    questions: int,
+    variants: Sequence[str],
 ) -> dict[str, tuple[Found, str]]:
     corpus = f"evidence-{uuid4().hex[:8]}"
+    documents = {(one["title"], one["text"]) for record in records for one in record["documents"]}
+    lines = [json.dumps({"title": title, "text": text}) for title, text in sorted(documents)]
+    file = settings.home / f"{corpus}.jsonl"
+    file.write_text("\n".join(lines), encoding="utf-8")
     with GraphReader(corpus, settings=settings) as reader:
         reader.ingest(file, normalize=False)
     found = {}
@@ -84,7 +91,7 @@ def _measured(
                     f"{sizes.key_elements:,} elements, {sizes.facts_per_element:.2f} facts and "
                     f"{sizes.neighbors_per_element:.1f} neighbors each"
                 )
-                found[variant] = asyncio.run(_asked(reader, records)), graph
+                found[variant] = asyncio.run(_asked(reader, records[:questions])), graph
     finally:
         with GraphReader(corpus, settings=settings) as reader:
             reader.delete(everything=True)
@@ -96,7 +103,7 @@ async def _asked(reader: GraphReader, records: Sequence[Mapping[str, Any]]) -> F
 
     async def ask(record: Mapping[str, Any]) -> Reading:
         async with gate:
-            return await reader.aask(record["question"])
+            return await reader.aask(record["question"], mode="paper")
 
     began = time.monotonic()
     readings = await asyncio.gather(*map(ask, records))

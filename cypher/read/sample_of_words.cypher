@@ -1,6 +1,9 @@
 // Of a corpus with more than $many key elements those with the smallest ids, which are as good as
 // drawn by lot: their wordings, the terms of one fact of each, and the last id, which tells what part
-// of all they are. No row for a smaller corpus.
+// of all they are. No row for a smaller corpus; all corpora together are counted at once.
+MATCH (every:KeyElement)
+WITH count(every) AS total
+WHERE total > $many
 MATCH (k:KeyElement {corpus: $corpus})
 WITH k SKIP $many LIMIT 1
 WITH k.corpus AS corpus
