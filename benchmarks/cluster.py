@@ -24,7 +24,7 @@ from graphreader.settings import Settings
 
 ROUNDS = 1
 A_NODE = 2  # requests at once
-CHUNKS = 160
+CHUNKS = 480
 FILES, PAGES, WORDS = 40, 120, 160
 
 

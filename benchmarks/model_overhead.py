@@ -2,6 +2,7 @@
 
     python -m benchmarks.model_overhead            about three minutes
     python -m benchmarks.model_overhead --quick    a fifth of the work
+    python -m benchmarks.model_overhead --at-once 64
 
 A local server answers every request after 300 ms. Compared with the ideal, in which nothing but the
 model takes time: the reading in of texts (calls x latency / requests at once) and a question (the
@@ -82,14 +83,14 @@ def answering(latency: float = LATENCY, *options: str) -> Iterator[Server]:
 
 
 @contextmanager
-def neo4j(server: Server, home: Path) -> Iterator[Settings]:
+def neo4j(server: Server, home: Path, at_once: int = AT_ONCE) -> Iterator[Settings]:
     """The settings of the run; an embedded Neo4j that was started for it is stopped."""
     settings = Settings.read(
         model="openai:benchmark",
         embeddings="openai:text-embedding-3-small",
         openai_base_url=server.url,
         openai_api_key="none",
-        concurrency=AT_ONCE,
+        concurrency=at_once,
         home=home,
     )
     try:
@@ -118,7 +119,7 @@ def reading_in(
     report = reader.ingest(files)
     ended = time.time()
     stats = server.stats()
-    wall, ideal = ended - began, report.usage.calls * LATENCY / AT_ONCE
+    wall, ideal = ended - began, report.usage.calls * LATENCY / settings.concurrency
     if not report.complete or report.usage.calls != stats["chats"]:
         raise RuntimeError(f"Not everything was read: {report}")
     counted = reader.stats()
@@ -207,6 +208,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a fifth of the work")
     parser.add_argument("--only", choices=["graph", "cpu"], help="one half of it")
+    parser.add_argument("--at-once", type=int, default=AT_ONCE, help="requests, reading in")
     chosen = parser.parse_args()
     load_environment()
     chunks, calls = (100, 128) if chosen.quick else (500, 640)
@@ -218,7 +220,7 @@ def main() -> None:
         if chosen.only != "graph":
             rows += cpu(server, calls, Path(folder) / "cpu")
         if chosen.only != "cpu":
-            rows = with_graph(server, Path(folder), chunks) + rows
+            rows = with_graph(server, Path(folder), chunks, chosen.at_once) + rows
     print()
     print("| what | measured | ideal | ratio | aim |")
     print("| --- | --- | --- | --- | --- |")
@@ -226,19 +228,19 @@ def main() -> None:
         print(f"| {row.what} | {row.measured} | {row.ideal} | {row.ratio} | {row.aim} |")
 
 
-def with_graph(server: Server, folder: Path, chunks: int) -> list[Row]:
+def with_graph(server: Server, folder: Path, chunks: int, at_once: int) -> list[Row]:
     """What needs Neo4j.
 
     Twice as much is read as is asked about: a server that was just started compiles its code while
     it is used, which takes more CPU than the work itself.
     """
-    with neo4j(server, folder / "home") as settings:
+    with neo4j(server, folder / "home", at_once) as settings:
         with GraphReader(settings=settings) as reader:
             reader.corpora()  # starts the server
         rows: list[Row] = []
         for number, which in enumerate(("a server just started", "a server in use")):
             files = texts.write(folder / which, chunks, files=10, first=number * chunks)
-            what = f"{chunks} chunks, {AT_ONCE} at once, {which}"
+            what = f"{chunks} chunks, {at_once} at once, {which}"
             with corpus(settings) as reader:
                 rows += reading_in(reader, server, settings, files, what)
                 questions = [asking(reader, server, number) for number in range(1, 4)]
