@@ -289,11 +289,12 @@ class ClusterDecider:
         tokens = self.measure(task) + task.reply_tokens
         taken, spent = 0, Usage()
         try:
-            budget.take(tokens, task.phase)
+            await budget.take(tokens, task.phase)
             taken = 1
             at_once = 2 * self.concurrency
             if budget.calls_left > at_once and budget.left(task.phase) > at_once * tokens:
-                budget.take(tokens, task.phase)  # for a second request, if the reply is unusable
+                # A second request follows where the reply is unusable.
+                await budget.take(tokens, task.phase)
                 taken = 2
             decided = await self._workers.call("decide", task, taken, taken * tokens)
             spent = decided.usage
@@ -303,7 +304,7 @@ class ClusterDecider:
             raise
         finally:
             for _ in range(taken):
-                budget.settle(tokens, spent)
+                await budget.settle(tokens, spent)
                 spent = Usage()
 
 

@@ -168,7 +168,7 @@ class ScriptedDecider:
     ) -> DecisionResult[D]:
         """Call the function of the task's class; it costs one call and no tokens."""
         if budget:
-            budget.take(0, task.phase)
+            await budget.take(0, task.phase)
         self.asked.append(task)
         function = self._script.get(type(task))
         if function is None:

@@ -106,7 +106,7 @@ class BatchService(ModelService):
                 if isinstance(cause, _UnansweredError):
                     if not cause.in_batch:
                         budget = _conversation.get().budget
-                        self._queue.collect(*cause.request, tokens, budget)
+                        await self._queue.collect(*cause.request, tokens, budget)
                     raise PendingError("The reply comes with a batch.") from None
             raise self.exception_of(error) from error
 

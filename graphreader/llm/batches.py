@@ -295,11 +295,11 @@ class BatchQueue:
                 return status, reply or "", bool(counted)
         return (None, "", False) if key in self._collected else None
 
-    def collect(self, key: str, path: str, body: Any, tokens: int, budget: Budget) -> None:
+    async def collect(self, key: str, path: str, body: Any, tokens: int, budget: Budget) -> None:
         """Keep a request, of at most so many tokens with its reply, for the next batch."""
         if key in self._collected:
             return
-        budget.take(tokens, "extract")
+        await budget.take(tokens, "extract")
         line = self._provider.line(key, path, body)
         self._file.write(line)
         self._collected[key] = len(line)

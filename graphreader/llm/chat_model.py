@@ -247,7 +247,7 @@ class LanguageModelDecider:
                 streamed=listener is not None,
             ).with_config(run_name=task.prompt)  # the name in traces
             reserved, usage = prompt.tokens + limit, Usage()
-            budget.take(reserved, task.phase)
+            await budget.take(reserved, task.phase)
             try:
                 message = await self._send(prompt, client, listener, reserved)
                 usage = self._usage(message, prompt.tokens)
@@ -268,7 +268,7 @@ class LanguageModelDecider:
                     *(self.name, *now, capabilities.most),
                 )
             finally:
-                budget.settle(reserved, usage)
+                await budget.settle(reserved, usage)
 
     async def _send(
         self,

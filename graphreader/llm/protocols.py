@@ -22,11 +22,11 @@ paper, table 8), and more."""
 class Allowance(Protocol):
     """What several runs and ingests take from, such as those of one access token in a day."""
 
-    def take(self, tokens: int) -> None:
+    async def take(self, tokens: int) -> None:
         """Reserve one call and so many tokens. Raises BudgetError where nothing is left."""
         ...
 
-    def settle(self, calls: int, tokens: int) -> None:
+    async def settle(self, calls: int, tokens: int) -> None:
         """Add the difference between the real cost of a request and what it had reserved."""
         ...
 
@@ -49,13 +49,18 @@ class Budget:
     _calls: int = field(default=0, init=False)
     _tokens: int = field(default=0, init=False)
 
-    def take(self, tokens: int, phase: Phase) -> None:
+    async def take(self, tokens: int, phase: Phase) -> None:
         """Reserve one call and so many tokens. Raises BudgetError where they are not left."""
         self.check(tokens, phase)
-        if shared := allowance.get():
-            shared.take(tokens)
         self._calls += 1
         self._tokens += tokens
+        if shared := allowance.get():
+            try:
+                await shared.take(tokens)
+            except BaseException:
+                self._calls -= 1
+                self._tokens -= tokens
+                raise
 
     def check(self, tokens: int, phase: Phase) -> None:
         """Raise BudgetError unless one call and so many tokens are left."""
@@ -65,12 +70,12 @@ class Budget:
         if self.max_tokens is not None and tokens > self.left(phase):
             raise self._error("max_tokens", self.max_tokens, tokens, reserved)
 
-    def settle(self, taken: int, spent: Usage) -> None:
+    async def settle(self, taken: int, spent: Usage) -> None:
         """Replace a reservation of one call and `taken` tokens by the real cost."""
         self._calls += spent.calls - 1
         self._tokens += spent.tokens - taken
         if shared := allowance.get():
-            shared.settle(spent.calls - 1, spent.tokens - taken)
+            await shared.settle(spent.calls - 1, spent.tokens - taken)
 
     def count(self, spent: Usage) -> None:
         """Count the cost of an earlier part of the run."""

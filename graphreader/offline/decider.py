@@ -82,7 +82,7 @@ class OfflineDecider:
             fitted = self._fit(task, self._window)
             task, usage = fitted.task, replace(usage, input_tokens=fitted.tokens, estimated=1)
         if budget:
-            budget.take(0, task.phase)
+            await budget.take(0, task.phase)
         if isinstance(task, tasks.FactsTask):
             few = min(task.own_choices, exploration.MOST_FACTS)
             task = cast(Task[D], task.keeping_own(few))

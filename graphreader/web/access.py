@@ -8,16 +8,17 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from graphreader.database import database_at
 from graphreader.documents import check_corpus_name
 from graphreader.errors import BudgetError, GraphReaderError, UsageError
 
+T = TypeVar("T")
 Role = Literal["reader", "writer", "admin"]
 """A reader asks and looks, a writer also reads texts in and deletes, an admin sees all corpora."""
 
@@ -94,7 +95,6 @@ class TokenStore:
     def __init__(self, place: Path | str) -> None:
         remedy = "delete it and make new tokens"
         self._database = database_at(place, _TABLES, AccessError, remedy)
-        self._database.patience = 0.0  # the event loop counts what is spent
 
     def create(
         self,
@@ -142,9 +142,9 @@ class TokenStore:
         expired = token and token.expires is not None and token.expires <= time.time()
         return None if expired else token
 
-    async def afind(self, secret: str) -> Token | None:
-        """The same in a thread of its own."""
-        return await self._database.arun(lambda: self.find(secret))
+    async def arun(self, work: Callable[["TokenStore"], T]) -> T:
+        """Call methods in the thread of the database."""
+        return await self._database.arun(lambda: work(self))
 
     def named(self, name: str) -> Token | None:
         """The token of that name, unless it is revoked."""
@@ -202,15 +202,19 @@ class DayAllowance:
     store: TokenStore
     token: Token
 
-    def take(self, tokens: int) -> None:
+    async def take(self, tokens: int) -> None:
         """Reserve one call and so many tokens. Raises LimitError."""
-        self.store.check_day(self.token)
-        self.store.spend(self.token, 1, tokens)
 
-    def settle(self, calls: int, tokens: int) -> None:
+        def reserve(store: TokenStore) -> None:
+            store.check_day(self.token)
+            store.spend(self.token, 1, tokens)
+
+        await self.store.arun(reserve)
+
+    async def settle(self, calls: int, tokens: int) -> None:
         """Replace what was reserved; a failure of the database fails no request."""
         with suppress(AccessError):
-            self.store.spend(self.token, calls, tokens)
+            await self.store.arun(lambda store: store.spend(self.token, calls, tokens))
 
 
 def _hash(secret: str) -> bytes:

@@ -11,7 +11,7 @@ from socket import socket
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from sse_starlette.sse import AppStatus
@@ -73,7 +73,7 @@ def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
             runs = LiveRuns(reader.context.resources, tokens)
             jobs = Jobs(reader, tokens)
             jobs.start()
-            app.state.sizes = {}
+            app.state.sizes, app.state.metrics = {}, metrics
             app.state.services = Services(reader, tokens, runs, jobs)
             stack.push_async_callback(app.state.services.stop)
             stack.push_async_callback(mcp.aclose)
@@ -106,31 +106,38 @@ def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
         app.include_router(routes.router)
 
     app.router.routes += [Route("/mcp", mcp), Route("/mcp/{corpus}", mcp)]
-
-    @app.get("/healthz", tags=["service"])
-    async def healthy() -> dict[str, str]:
-        """Whether the process answers."""
-        return {"status": "ok"}
-
-    @app.get("/readyz", tags=["service"])
-    async def ready(request: Request) -> Response:
-        """Whether Neo4j answers."""
-        services: Services = request.app.state.services
-        with suppress(TimeoutError, GraphReaderError):
-            async with asyncio.timeout(READY_SECONDS):
-                connection = await services.reader.context.resources.connection()
-                await connection.read("schema/server")
-                return JSONResponse({"status": "ok"})
-        return problem(HTTPStatus.SERVICE_UNAVAILABLE, "Neo4j does not answer yet: try again soon.")
-
-    @app.get("/metrics", tags=["service"], response_class=PlainTextResponse)
-    async def measured(request: Request) -> Response:
-        """Figures of this process for Prometheus; with tokens an admin's is needed."""
-        if request.state.token.role != "admin":
-            raise NotAllowedError("An admin's token is needed.")
-        return Response(generate_latest(metrics.registry), media_type="text/plain; version=0.0.4")
-
+    app.include_router(router)
     return app
+
+
+router = APIRouter(tags=["service"])
+
+
+@router.get("/healthz")
+async def healthy() -> dict[str, str]:
+    """Whether the process answers."""
+    return {"status": "ok"}
+
+
+@router.get("/readyz")
+async def ready(request: Request) -> Response:
+    """Whether Neo4j answers."""
+    services: Services = request.app.state.services
+    with suppress(TimeoutError, GraphReaderError):
+        async with asyncio.timeout(READY_SECONDS):
+            connection = await services.reader.context.resources.connection()
+            await connection.read("schema/server")
+            return JSONResponse({"status": "ok"})
+    return problem(HTTPStatus.SERVICE_UNAVAILABLE, "Neo4j does not answer yet: try again soon.")
+
+
+@router.get("/metrics", response_class=PlainTextResponse)
+async def measured(request: Request) -> Response:
+    """Figures of this process for Prometheus; with tokens an admin's is needed."""
+    if request.state.token.role != "admin":
+        raise NotAllowedError("An admin's token is needed.")
+    metrics: Metrics = request.app.state.metrics
+    return Response(generate_latest(metrics.registry), media_type="text/plain; version=0.0.4")
 
 
 def make_server(

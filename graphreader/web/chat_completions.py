@@ -87,7 +87,7 @@ async def complete(asked: Completion, server: Server, visitor: Visitor) -> Respo
             question_of(asked.messages),
             earlier=earlier_of(asked.messages, server.reader.window),
         )
-        live = server.runs.begin(visitor, request)
+        live = await server.runs.begin(visitor, request)
         if asked.stream:
             with_usage = bool((asked.stream_options or {}).get("include_usage"))
             return EventStream(_pieces(live, asked.model, with_usage))

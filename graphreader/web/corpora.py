@@ -106,7 +106,7 @@ async def upload(request: Request, corpus: Writable, server: Server, visitor: Vi
     """
     check_corpus_name(corpus)
     if server.tokens:
-        await asyncio.to_thread(server.tokens.check_day, visitor)
+        await server.tokens.arun(lambda tokens: tokens.check_day(visitor))
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     job = server.jobs.new_id()
     folder = server.jobs.folder_of(job)

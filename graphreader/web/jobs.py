@@ -378,7 +378,7 @@ class Jobs:
         error: str | None = None
         try:
             if self._tokens:
-                token = await asyncio.to_thread(self._tokens.named, job.holder)
+                token = await self._tokens.arun(lambda tokens: tokens.named(job.holder))
                 if token is None:
                     raise UsageError(f"The token {job.holder!r} is revoked: use another one.")
                 allowance.set(self._tokens.allowance(token))

@@ -156,7 +156,7 @@ class LiveRuns:
         live = self._runs.get(run)
         return None if live and _is_over(live, time.monotonic()) else live
 
-    def begin(
+    async def begin(
         self,
         token: Token,
         request: RunRequest,
@@ -169,6 +169,8 @@ class LiveRuns:
         `events` are those of another reader, whose runs are not kept but for an hour here.
         Raises LimitError.
         """
+        if self._tokens:
+            await self._tokens.arun(lambda tokens: tokens.check_day(token))
         if self._is_closed:
             raise RunsError("The server is about to end: ask again when it has started.")
         now = time.monotonic()
@@ -184,8 +186,6 @@ class LiveRuns:
                 f"{most} questions of {token.name!r} are under way: wait until one has ended, or "
                 "stop it."
             )
-        if self._tokens:
-            self._tokens.check_day(token)
         progress = RunProgress(request.corpus, request.question)
         live = LiveRun(id, token.name, progress, request.follow, is_kept=events is None)
         live.add(LiveEvent.of(RunBegan(id)))  # at once: the rest waits for Neo4j

@@ -88,7 +88,7 @@ def _asking(services: Services, corpus: str) -> Stream:
             await corpus_of_run(services, token, follow)
         heard = asyncio.Queue[Event | None]()
         asked = RunRequest(corpus, question, follow=follow)
-        live = services.runs.begin(token, asked, heard=heard.put_nowait)
+        live = await services.runs.begin(token, asked, heard=heard.put_nowait)
         assert live.task
         live.task.add_done_callback(lambda _: heard.put_nowait(None))
         try:

@@ -75,9 +75,9 @@ async def ask(
     )
     if asked.reader not in (None, "graphreader"):
         events = _other_reader(asked.reader, server.reader.at(corpus).context, request.question)
-        live = server.runs.begin(visitor, request, events=events)
+        live = await server.runs.begin(visitor, request, events=events)
     else:
-        live = server.runs.begin(visitor, request)
+        live = await server.runs.begin(visitor, request)
     headers = {"Location": f"/api/runs/{live.run}"}
     if "respond-async" in prefer:
         return JSONResponse({"run": live.run}, HTTPStatus.ACCEPTED, headers)
@@ -176,7 +176,7 @@ async def resume(run: str, server: Server, visitor: Visitor) -> dict[str, str]:
     request = RunRequest(
         corpus, kept.question, run=run, resume=True, follow=kept.follow, stream_answer=True
     )
-    live = server.runs.begin(visitor, request)
+    live = await server.runs.begin(visitor, request)
     return {"run": live.run}
 
 

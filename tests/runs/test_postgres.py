@@ -192,6 +192,26 @@ def test_tokens(address: str) -> None:
     assert gone is None
 
 
+# A PostgreSQL that does not answer for a while makes wait whom a day's limit holds, and nobody else.
+async def test_slow_limits(address: str) -> None:
+    tokens, other = TokenStore(address), RunStore(address)
+    token = tokens.find(tokens.create("anna", "admin", calls=1))
+    allowance = tokens.allowance(token)
+    assert allowance
+    await other.do("locked", lambda one: one.execute("BEGIN; LOCK TABLE spent", prepare=False))
+    taking = asyncio.create_task(allowance.take(100))
+    await asyncio.sleep(0.5)
+    was_waiting = not taking.done()
+    await other.do("unlocked", lambda one: one.execute("ROLLBACK"))
+    await taking
+    with pytest.raises(LimitError):
+        await allowance.take(100)
+    tokens.close()
+    await other.aclose()
+
+    assert was_waiting
+
+
 # Where no PostgreSQL answers, one sentence names the setting and the place, without the password:
 # a server does not start, `doctor` says so, and a lack of rights is called one.
 def test_away_at_start(terminal: Terminal, address: str) -> None:
@@ -249,7 +269,7 @@ def test_away_in_the_middle(
 
 
 # A lost connection is opened again at the next step, and its run stays that of its process. No
-# request is refused for the lost connection of the tokens, which waits for no server.
+# request is refused for the lost connection of the tokens.
 async def test_lost_connection(address: str) -> None:
     query = """
     SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity

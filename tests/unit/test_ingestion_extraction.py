@@ -125,7 +125,7 @@ async def test_bad_extractions() -> None:
 # Where the budget is used up, the chunk waits for another run.
 async def test_budget() -> None:
     budget = Budget(max_calls=1)
-    budget.take(0, "extract")
+    await budget.take(0, "extract")
 
     result, _ = await extracted(each_sentence, budget=budget)
 
