@@ -26,6 +26,7 @@ _MAX_DOCUMENTS_WAITING = 50  # before a smaller batch is embedded
 _MAX_WAIT = 1.0  # seconds without news before a smaller batch is embedded
 
 Unembedded = UnembeddedElement | UnembeddedFact
+Vectors = Sequence[tuple[Unembedded, list[float]]]
 _Completion = tuple[DocumentVersion, Callable[[bool], None]]
 
 
@@ -50,6 +51,8 @@ class EmbeddingQueue:
         self._queue: asyncio.Queue[Sequence[Unembedded] | _Completion | None]
         self._queue = asyncio.Queue(_QUEUE_SIZE)
         self._waiting: dict[str, Unembedded] = {}
+        self._writing: dict[str, Unembedded] = {}
+        self._write: asyncio.Task[None] | None = None
         # Each document with the number of key elements and facts that came before it.
         self._documents: deque[tuple[int, _Completion]] = deque()
         self._embedded = 0
@@ -73,23 +76,25 @@ class EmbeddingQueue:
         await self._queue.put(None)
 
     async def run(self) -> None:
-        """Embed and complete until the end."""
+        """Embed and complete until the end: the next vectors are made while others are written."""
         ended = failed = False
-        while not ended:
-            ended, timed_out = await self._receive()
-            if failed:
-                self._waiting.clear()
-                self._documents.clear()
-                continue
-            try:
-                while len(batch := self._next_batch()) < len(self._waiting):
-                    await self._embed_batch(batch)
-                if ended or timed_out or len(self._documents) >= _MAX_DOCUMENTS_WAITING:
-                    await self._embed_batch(batch)
-                await self._complete_documents()
-            except DecisionError as error:
-                failed = True
-                self._on_failure(error)
+        async with asyncio.TaskGroup() as group:
+            while not ended:
+                ended, timed_out = await self._receive()
+                if failed:
+                    self._waiting.clear()
+                    self._documents.clear()
+                    continue
+                try:
+                    while len(batch := self._next_batch()) < len(self._waiting):
+                        await self._embed_batch(batch, group)
+                    if ended or timed_out or len(self._documents) >= _MAX_DOCUMENTS_WAITING:
+                        await self._embed_batch(batch, group)
+                        await self._written()
+                    await self._complete_documents()
+                except DecisionError as error:
+                    failed = True
+                    self._on_failure(error)
 
     async def _receive(self) -> tuple[bool, bool]:
         """Take what has come; return whether it was the end, and whether nothing came in time."""
@@ -100,9 +105,10 @@ class EmbeddingQueue:
             return False, True
         while item is not None:
             if isinstance(item, tuple):
-                self._documents.append((self._embedded + len(self._waiting), item))
+                before = self._embedded + len(self._writing) + len(self._waiting)
+                self._documents.append((before, item))
             else:  # the same key element comes with many chunks
-                self._waiting |= {one.id: one for one in item}
+                self._waiting |= {one.id: one for one in item if one.id not in self._writing}
             if self._queue.empty():
                 return False, False
             item = self._queue.get_nowait()
@@ -118,18 +124,26 @@ class EmbeddingQueue:
             batch.append(one)
         return batch
 
-    async def _embed_batch(self, batch: Sequence[Unembedded]) -> None:
+    async def _embed_batch(self, batch: Sequence[Unembedded], group: asyncio.TaskGroup) -> None:
+        """Embed, wait until the batch before is written, and begin to write this one."""
         if not batch or not self._embedder:
             return
         # Another chunk or process may have brought some key elements here before.
         elements = [one.id for one in batch if isinstance(one, UnembeddedElement)]
         lacking = await self._writer.unembedded_among(elements)
         wanted = [one for one in batch if isinstance(one, UnembeddedFact) or one.id in lacking]
-        await embed(self._writer, self._embedder, wanted)
-        for one in batch:
-            del self._waiting[one.id]
-        self._embedded += len(batch)
-        self._progress(EmbeddingProgress(self._embedded, self._embedded + len(self._waiting)))
+        vectors = await embed(self._embedder, wanted)
+        await self._written()
+        self._writing = {one.id: self._waiting.pop(one.id) for one in batch}
+        self._write = group.create_task(write_vectors(self._writer, vectors))
+
+    async def _written(self) -> None:
+        """Wait until the batch that is being written is in the graph."""
+        if self._write:
+            await self._write
+            self._embedded += len(self._writing)
+            self._writing, self._write = {}, None
+            self._progress(EmbeddingProgress(self._embedded, self._embedded + len(self._waiting)))
 
     async def _complete_documents(self) -> None:
         """Complete the documents whose key elements and facts have vectors."""
@@ -148,11 +162,15 @@ def embeds_facts(embedder: Embedder) -> bool:
     return not getattr(embedder, "compares_words", False)
 
 
-async def embed(writer: GraphWriter, embedder: Embedder, batch: Sequence[Unembedded]) -> None:
-    """Embed and mark key elements that normalization compares. Raises DecisionError."""
+async def embed(embedder: Embedder, batch: Sequence[Unembedded]) -> Vectors:
+    """The vectors of a batch. Raises DecisionError."""
     texts = [one.text if isinstance(one, UnembeddedFact) else one.key for one in batch]
-    vectors = list(zip(batch, await embedder.embed(texts) if texts else [], strict=True))
-    elements = [one for one in batch if isinstance(one, UnembeddedElement)]
+    return list(zip(batch, await embedder.embed(texts) if texts else [], strict=True))
+
+
+async def write_vectors(writer: GraphWriter, vectors: Vectors) -> None:
+    """Write vectors, and mark key elements that normalization compares."""
+    elements = [one for one, _ in vectors if isinstance(one, UnembeddedElement)]
     await writer.write_embeddings(
         [(one.id, vector) for one, vector in vectors if isinstance(one, UnembeddedElement)],
         fresh={one.id for one in elements if is_comparable(one.name, one.key)},
@@ -191,7 +209,7 @@ async def _embed_missing(
         total += len(missing)
         for start in range(0, len(missing), EMBEDDINGS_PER_WRITE):
             batch = missing[start : start + EMBEDDINGS_PER_WRITE]
-            await embed(writer, embedder, batch)
+            await write_vectors(writer, await embed(embedder, batch))
             done += len(batch)
             progress(EmbeddingProgress(done, total))
     return total

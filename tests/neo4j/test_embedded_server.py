@@ -36,7 +36,7 @@ from graphreader.errors import (
     UnknownCorpusError,
 )
 from graphreader.graph_reader import GraphReader
-from graphreader.ingestion.embedding import embed, reindex
+from graphreader.ingestion.embedding import embed, reindex, write_vectors
 from graphreader.ingestion.extraction import Extraction, ExtractionTask
 from graphreader.ingestion.report import IngestReport
 from graphreader.settings import Settings
@@ -378,7 +378,7 @@ async def test_vectors_of_different_lengths(own_connection: Connection) -> None:
         embedder, writer = Lengths("old", length), GraphWriter(own_connection, corpus)
         await writer.begin_corpus(decider="t", prompts="1", embedding="old", dimension=length)
         await write(writer, "title", [("x", {"Canada is cold.": ["Canada", "cold"]})])
-        await embed(writer, embedder, await writer.unembedded())
+        await write_vectors(writer, await embed(embedder, await writer.unembedded()))
     explorers = [GraphExplorer(own_connection, corpus) for corpus in ("one", "two")]
     nearest = [
         await by_vector(explorer, [4.0] + [1.0] * (length - 1), 1)

@@ -201,17 +201,45 @@ EARLIER_VERSION = (
 )
 
 
+# Vectors are asked for while others are written.
+def test_vectors_while_writing(
+    neo4j: Settings, corpus: str, texts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder, write = OtherEmbedder(), GraphWriter.write_embeddings
+
+    async def write_later(writer: GraphWriter, *values: Any, **others: Any) -> None:
+        async with asyncio.timeout(20):
+            while embedder.calls < 2:
+                await asyncio.sleep(0.01)
+        await write(writer, *values, **others)
+
+    monkeypatch.setattr("graphreader.ingestion.embedding.EMBEDDINGS_PER_WRITE", 5)
+    monkeypatch.setattr(GraphWriter, "write_embeddings", write_later)
+    decider = world.scripted(FACTS, {})
+    with GraphReader(corpus, settings=neo4j, decider=decider, embedder=embedder) as reader:
+        assert reader.ingest(texts).complete
+
+    assert embedder.calls > 2
+    assert digest.rows(neo4j, FACT_VECTORS, corpus=corpus) == [{"vectors": len(FACTS)}]
+    assert not digest.rows(neo4j, WITHOUT_VECTOR, corpus=corpus)
+
+
+WITHOUT_VECTOR = "MATCH (k:KeyElement {corpus: $corpus}) WHERE k.embedding IS NULL RETURN k.id"
+
+
 # A graph that can no longer be written ends the run, however many chunks wait to be written.
+@pytest.mark.parametrize("method", ["write_chunks", "write_embeddings"])
 def test_writing_fails(
-    neo4j: Settings, corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    neo4j: Settings, corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     async def fail(*_: object, **__: object) -> None:
         raise StoreError("Neo4j is full.")
 
-    monkeypatch.setattr(GraphWriter, "write_chunks", fail)
-    world.write_files(tmp_path, {"many": [f"A met {n} others here." for n in range(129)]})
+    monkeypatch.setattr(GraphWriter, method, fail)
+    facts = {f"A met {n} others here.": ["A", "others"] for n in range(129)}
+    world.write_files(tmp_path, {"many": [*facts]})
     with (
-        world.reader(neo4j, corpus, world.scripted({}, {}), concurrency=64) as reader,
+        world.reader(neo4j, corpus, world.scripted(facts, {}), concurrency=64) as reader,
         pytest.raises(StoreError, match="is full"),
     ):
         asyncio.run(asyncio.wait_for(reader.aingest(tmp_path), 20))

@@ -192,7 +192,7 @@ def test_tokens(address: str) -> None:
     assert gone is None
 
 
-# A PostgreSQL that does not answer for a while makes wait whom a day's limit holds, and nobody else.
+# While PostgreSQL does not answer, those whom a day's limit holds wait, and nobody else.
 async def test_slow_limits(address: str) -> None:
     tokens, other = TokenStore(address), RunStore(address)
     token = tokens.find(tokens.create("anna", "admin", calls=1))
