@@ -89,7 +89,7 @@ def test_faults_by_chance(
     assert sum(reading.answered for reading in readings) >= 0.7 * QUESTIONS
     prompt = server.chats[0]["messages"][0]["content"]
     words = [chronicle.KEY, "Anna2", "Bert14", "lost the map", prompt[:40], prompt[-40:]]
-    assert "graphreader" in caplog.text
+    assert any(one.name.startswith("graphreader") for one in caplog.records)
     assert [word for word in words if word in caplog.text] == []
 
 
