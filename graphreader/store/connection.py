@@ -255,7 +255,7 @@ class Connection:
         began = time.monotonic()
         result = await runner.run(statement(name, self.dialect), dict(values))
         rows = [dict(record) async for record in result]  # data() would copy every value
-        # The driver's result refers to itself: these would stay until garbage is collected.
+        # The driver's result refers to itself, so the values would stay until garbage is collected.
         (await result.consume()).parameters.clear()
         logger.debug("%s: %d rows in %.1f ms", name, len(rows), 1e3 * (time.monotonic() - began))
         return rows

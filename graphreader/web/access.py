@@ -142,6 +142,10 @@ class TokenStore:
         expired = token and token.expires is not None and token.expires <= time.time()
         return None if expired else token
 
+    async def afind(self, secret: str) -> Token | None:
+        """`find` in the thread of the database."""
+        return await self.arun(lambda tokens: tokens.find(secret))
+
     async def arun(self, work: Callable[["TokenStore"], T]) -> T:
         """Call methods in the thread of the database."""
         return await self._database.arun(lambda: work(self))

@@ -156,6 +156,10 @@ class LiveRuns:
         live = self._runs.get(run)
         return None if live and _is_over(live, time.monotonic()) else live
 
+    def _under_way(self, run: str | None) -> LiveRun | None:
+        live = self._runs.get(run or "")
+        return live if live and live.ended is None else None
+
     async def begin(
         self,
         token: Token,
@@ -169,7 +173,7 @@ class LiveRuns:
         `events` are those of another reader, whose runs are not kept but for an hour here.
         Raises LimitError.
         """
-        if self._tokens:
+        if self._tokens and not self._under_way(request.run):
             await self._tokens.arun(lambda tokens: tokens.check_day(token))
         if self._is_closed:
             raise RunsError("The server is about to end: ask again when it has started.")
@@ -177,7 +181,7 @@ class LiveRuns:
         for old in [one for one in self._runs.values() if _is_over(one, now)]:
             del self._runs[old.run]
         id = request.run or new_run_id()
-        if (live := self._runs.get(id)) and live.ended is None:
+        if live := self._under_way(id):
             return live
         most = token.questions or QUESTIONS_AT_ONCE
         own = [one for one in self._runs.values() if one.holder == token.name and not one.ended]
@@ -197,8 +201,8 @@ class LiveRuns:
 
     async def stop(self, run: str) -> bool:
         """Stop a run, which can be resumed; False if it is not under way here."""
-        live = self._runs.get(run)
-        if not live or not live.task or live.ended is not None:
+        live = self._under_way(run)
+        if not live or not live.task:
             return False
         live.task.cancel()
         await asyncio.gather(live.task, return_exceptions=True)

@@ -148,9 +148,7 @@ async def login_page(request: Request) -> Response:
 @router.post("/login")
 async def login(request: Request, server: Server, token: Annotated[str, Form()] = "") -> Response:
     """Keep a token in a cookie that no script and no other site can use."""
-    secret, found = token.strip(), None
-    if server.tokens:
-        found = await server.tokens.arun(lambda tokens: tokens.find(secret))
+    found = await server.tokens.afind(token.strip()) if server.tokens else None
     if found is None:
         await asyncio.sleep(_WRONG_SECONDS)
         return page(request, "login.html", HTTPStatus.UNAUTHORIZED, wrong=True)

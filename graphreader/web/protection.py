@@ -92,12 +92,8 @@ class Protection:
         self, tokens: TokenStore, headers: Headers, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Pass a request on if its token is known, as long as it is."""
-
-        async def find(secret: str) -> Token | None:
-            return await tokens.arun(lambda tokens: tokens.find(secret))
-
         secret = secret_of(headers)
-        token = await find(secret) if secret else None
+        token = await tokens.afind(secret) if secret else None
         if token is None:
             refusal = self._refused(secret, (scope.get("client") or ("",))[0])
             if headers.get("sec-fetch-mode") == "navigate":
@@ -115,7 +111,7 @@ class Protection:
             with suppress(GraphReaderError):
                 while known:
                     await asyncio.sleep(CHECK_SECONDS)
-                    known = await find(secret)
+                    known = await tokens.afind(secret)
             limit.reschedule(asyncio.get_running_loop().time())
 
         checking: asyncio.Task[None] | None = None

@@ -192,7 +192,7 @@ def test_tokens(address: str) -> None:
     assert gone is None
 
 
-# While PostgreSQL does not answer, those whom a day's limit holds wait, and nobody else.
+# While PostgreSQL does not answer, who has a limit a day waits, and the event loop goes on.
 async def test_slow_limits(address: str) -> None:
     tokens, other = TokenStore(address), RunStore(address)
     token = tokens.find(tokens.create("anna", "admin", calls=1))

@@ -488,7 +488,8 @@ def test_mcp(guarded: str, token: Callable[..., str]) -> None:
     assert not [text for text in (followed, begun) if OTHER in text]
 
 
-# Reading in takes from the day as well, and a run that is stopped has taken what it took.
+# Reading in takes from the day as well, and a run that is stopped has taken what it took. To resume
+# one that is under way takes nothing.
 def test_calls_of_a_day(guarded: str, token: Callable[..., str]) -> None:
     with client(guarded, token("writer", calls=1)) as web:
         texts = {"documents": [{"id": "n", "text": "Eta met Alpha here."}]}
@@ -502,12 +503,14 @@ def test_calls_of_a_day(guarded: str, token: Callable[..., str]) -> None:
             run = begun_run(web)
             while not gate.waiting:
                 time.sleep(0.01)
+            under_way = web.post(f"/api/runs/{run}/resume")
             web.post(f"/api/runs/{run}/stop")
             after_stop = web.post(f"/api/corpora/{OWN}/questions", json=QUESTION)
     finally:
         gate.open.set()
 
     assert job["state"] == "finished"
+    assert under_way.json() == {"run": run}
     assert [one.status_code for one in (after_job, again, after_stop)] == [429] * 3
 
 
