@@ -34,7 +34,7 @@ class EmbeddingQueue:
     """Embeds new key elements and facts in the order in which they come.
 
     A document is complete when those before it have vectors. After `on_failure` nothing more is
-    embedded, completed or raised, so that extracted chunks are still written.
+    embedded or completed, so that extracted chunks are still written.
     """
 
     def __init__(
@@ -88,13 +88,17 @@ class EmbeddingQueue:
                 try:
                     while len(batch := self._next_batch()) < len(self._waiting):
                         await self._embed_batch(batch, group)
+                    if len(self._documents) >= _MAX_DOCUMENTS_WAITING:
+                        await self._written()
+                        await self._complete_documents()
                     if ended or timed_out or len(self._documents) >= _MAX_DOCUMENTS_WAITING:
                         await self._embed_batch(batch, group)
                         await self._written()
-                    await self._complete_documents()
                 except DecisionError as error:
                     failed = True
                     self._on_failure(error)
+                    await self._written()
+                await self._complete_documents()
 
     async def _receive(self) -> tuple[bool, bool]:
         """Take what has come; return whether it was the end, and whether nothing came in time."""
