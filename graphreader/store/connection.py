@@ -184,7 +184,7 @@ class Connection:
             raise SettingsError(f"NEO4J_URI cannot be used: {error}") from error
         try:
             async with asyncio.timeout(seconds), _store_errors(address):
-                with announced_if_slow(_waiting(seconds, seconds)):
+                with announced_if_slow(_waiting(seconds, seconds), SLOW_SECONDS):
                     await driver.verify_connectivity()
                 records, _, _ = await driver.execute_query(
                     statement("schema/server"), database_=address.database, routing_="r"

@@ -26,6 +26,7 @@ from graphreader import (
 )
 from graphreader.cli.main import main
 from graphreader.evaluation.metrics.answers import rouge
+from graphreader.store import connection
 from graphreader.web import app  # noqa: F401
 from tests.runs import forks  # noqa: F401
 from tests.terminal import closed_port
@@ -73,6 +74,7 @@ def _run(
 ) -> None:
     """Be the command from here on, with outputs and an environment of its own."""
     logging.root.handlers.clear()  # which a library made while it was loaded
+    connection.SLOW_SECONDS = 60.0  # nothing is said of a busy machine
     if largest:
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
     if jumps:
