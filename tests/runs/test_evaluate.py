@@ -340,9 +340,8 @@ def test_failures(terminal: Terminal, data: str, server: OpenAIServer) -> None:
 
     def fail(body: Body, times: int) -> Fault | None:
         text = json.dumps(body)
-        if broken and "number 3 formed?" in text:
-            return Fault(status=400)
-        if broken and "number 4 formed?" in text and decision_of(body) == "StrictRating":
+        rated = "number 4 formed?" in text and decision_of(body) == "StrictRating"
+        if broken and ("number 3 formed?" in text or rated):
             return Fault(status=400, code="content_filter")
         return None
 
