@@ -280,7 +280,7 @@ def main() -> None:
     ):
         building.ingest(texts.write(Path(folder) / "texts", CHUNKS, files=10))
         more = texts.write(Path(folder) / "more", READ_BESIDE, files=10, first=CHUNKS)
-        store = TokenStore(settings.database("tokens"))
+        store = TokenStore(settings.database_of("tokens"))
         token = store.create("load", "admin", questions=2 * chosen.people)
         number = chosen.questions // (10 if chosen.quick else 1)
         with serving(settings, slow.url, chosen.concurrency) as server:

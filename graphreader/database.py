@@ -1,6 +1,6 @@
 """The tables of runs, jobs, replies and tokens: SQLite files of the home folder, or PostgreSQL.
 
-A statement serves both; `?` stands for a value. PostgreSQL (GRAPHREADER_RUNS) is shared by servers
+A statement serves both; `?` stands for a value. PostgreSQL (GRAPHREADER_DATABASE) is shared by servers
 on several machines. All methods block, but `aread`, `awrite` and `arun`.
 """
 
@@ -391,7 +391,7 @@ class PostgresDatabase(Database):
             self._psycopg: Any = importlib.import_module("psycopg")
         except ImportError as missing:
             raise SettingsError(
-                f"GRAPHREADER_RUNS needs further packages ({missing.name or missing}): "
+                f"GRAPHREADER_DATABASE needs further packages ({missing.name or missing}): "
                 'pip install "graphreader-agent[postgres]"'
             ) from None
         self._url = url
@@ -521,7 +521,7 @@ class PostgresDatabase(Database):
         remedy = "give the user the permission, or see the server's log"
         if self._is_useless():
             remedy = "start the server, or correct the address"
-        return f"{self.place} (GRAPHREADER_RUNS) cannot be {verb} ({reason}): {remedy}."
+        return f"{self.place} (GRAPHREADER_DATABASE) cannot be {verb} ({reason}): {remedy}."
 
 
 def _value(connection: Any, query: str, value: Any) -> Any:

@@ -89,7 +89,7 @@ def open_batch_decider(settings: Settings, corpus: str) -> BatchDecider:
     network = providers.open_chat_model(settings, name, setting)
     patient = settings.model_copy(update={"timeout": max(settings.timeout, TRANSFER_SECONDS)})
     service = ModelService(name, **_service_options(patient, name, setting, network))
-    place, provider = settings.database("batches"), _provider(name, setting)
+    place, provider = settings.database_of("batches"), _provider(name, setting)
     queue = BatchQueue(place, provider, network, service, corpus)
     transport = BatchTransport(queue, providers.base_url(network) or "")
     return BatchDecider(
@@ -122,7 +122,7 @@ def _decider_options(
     cache = None
     if keep_replies:  # with other options, or at another address, replies would be others
         options = (settings.temperature, settings.seed, getattr(client, "num_ctx", None))
-        kept = ReplyCache(settings.database("replies"))
+        kept = ReplyCache(settings.database_of("replies"))
         cache = DecisionCache(kept, name, providers.base_url(client), *options)
     return {
         "window": settings.window,

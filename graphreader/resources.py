@@ -234,7 +234,7 @@ class Resources:
     def run_store(self) -> RunStore | None:
         """The store of kept runs; None if none are to be kept."""
         if self._run_store is None and self.settings.kept_runs:
-            self._run_store = RunStore(self.settings.database("runs"))
+            self._run_store = RunStore(self.settings.database_of("runs"))
         return self._run_store
 
     def required_run_store(self) -> RunStore:

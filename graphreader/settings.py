@@ -175,10 +175,12 @@ class Settings(BaseSettings):
     keep_replies: Literal["building", "all", "off"] = Field(
         "building", description="which replies of models are cached and used again"
     )
-    runs: SecretStr | None = Field(
+    database: SecretStr | None = Field(
         None,
+        validation_alias=AliasChoices("GRAPHREADER_DATABASE", "GRAPHREADER_RUNS"),
         description="address of a PostgreSQL database (`postgresql://...`) that has runs, jobs, "
-        "cached replies and access tokens for several servers; by default files of the home folder",
+        "cached replies and access tokens for several servers; by default files of the home "
+        "folder. Formerly `GRAPHREADER_RUNS`, which still works",
     )
     kept_runs: int = Field(200, ge=0, description="number of finished runs to keep; 0 keeps none")
     prices: Path | None = Field(None, description="file of prices, which override the known ones")
@@ -270,9 +272,9 @@ class Settings(BaseSettings):
             raise ValueError("it begins with http:// or https://")
         return value
 
-    @field_validator("runs")
+    @field_validator("database")
     @classmethod
-    def _check_runs(cls, value: SecretStr | None) -> SecretStr | None:
+    def _check_database(cls, value: SecretStr | None) -> SecretStr | None:
         if value and not _POSTGRES.fullmatch(value.get_secret_value()):
             raise ValueError(
                 "it has the form postgresql://user:password@host:5432/database, with @ : / ? # % "
@@ -302,9 +304,11 @@ class Settings(BaseSettings):
         except ValidationError as error:
             raise SettingsError(_describe(error)) from None
 
-    def database(self, name: str) -> Path | str:
-        """Where tables, such as "runs", are kept: a SQLite file, or PostgreSQL's address."""
-        return self.runs.get_secret_value() if self.runs else self.home / f"{name}.sqlite"
+    def database_of(self, tables: str) -> Path | str:
+        """Return the database of some tables, such as "runs": a SQLite file or an address."""
+        if self.database:
+            return self.database.get_secret_value()
+        return self.home / f"{tables}.sqlite"
 
     @property
     def chosen_model(self) -> str:

@@ -80,7 +80,7 @@ async def read_runs(settings: "Settings", corpus: str | None = None) -> "list[Ru
     """The kept runs, without the imports of a GraphReader, which are slow."""
     from graphreader.agent.run_store import RunStore
 
-    store = RunStore(settings.database("runs"))
+    store = RunStore(settings.database_of("runs"))
     try:
         return await store.summaries(corpus)
     finally:

@@ -85,8 +85,8 @@ def serve(
     from graphreader.web.access import TokenStore
 
     with_tokens = not _is_loopback(host) or proxy_headers or bool(root_path)
-    tokens = TokenStore(settings.database("tokens"))
-    has_tokens = bool((with_tokens or settings.runs) and tokens.all())  # is PostgreSQL there?
+    tokens = TokenStore(settings.database_of("tokens"))
+    has_tokens = bool((with_tokens or settings.database) and tokens.all())  # is PostgreSQL there?
     needs_first = with_tokens and not has_tokens
     if needs_first and not first_token:
         raise UsageError(
@@ -150,7 +150,7 @@ def _store() -> "TokenStore":
         from graphreader.web.access import TokenStore
     except ImportError as error:
         raise _needs_extra(error) from error
-    return TokenStore(read_settings().database("tokens"))
+    return TokenStore(read_settings().database_of("tokens"))
 
 
 def create_token(

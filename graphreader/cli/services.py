@@ -70,7 +70,7 @@ def doctor(json: JsonFlag = False) -> None:
         ]
         if checks[1]["ok"]:
             checks.append(_check("corpora", _check_corpora, settings))
-        if settings.runs:
+        if settings.database:
             checks.append(_check("runs", _check_runs, settings))
         folders = {"home": str(settings.home), "cache": str(settings.cache)}
     ok = all(check["ok"] for check in checks)
@@ -317,7 +317,7 @@ def clear_cache(yes: YesFlag = False, json: JsonFlag = False) -> None:
 def _reply_cache() -> "ReplyCache":
     from graphreader.llm.cache import ReplyCache
 
-    return ReplyCache(read_settings().database("replies"))
+    return ReplyCache(read_settings().database_of("replies"))
 
 
 def mcp(corpus: Annotated[str, corpus_option("The corpus to serve.")] = "default") -> None:

@@ -61,7 +61,7 @@ def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
     It is to run in GraphReader's own event loop (`sync`).
     """
     settings = reader.context.resources.settings
-    tokens = TokenStore(settings.database("tokens")) if options.tokens else None
+    tokens = TokenStore(settings.database_of("tokens")) if options.tokens else None
     metrics, mcp = Metrics(), McpServers(options.corpus)
 
     @asynccontextmanager

@@ -252,7 +252,7 @@ class Jobs:
 
     def __init__(self, reader: GraphReader, tokens: TokenStore | None) -> None:
         settings = reader.context.resources.settings
-        self.store = JobStore(settings.database("jobs"))
+        self.store = JobStore(settings.database_of("jobs"))
         self._tokens = tokens
         self._folder = settings.home / "uploads"
         self._reader = reader

@@ -48,7 +48,7 @@ NOT_RUN = (
     ("docs/serve.md", "docker compose up", "Docker"),
     ("docs/serve.md", "OpenAI(", "a server"),
     ("docs/serve.md", "token create anna --role writer --corpus books --calls", "a server"),
-    ("docs/serve.md", "GRAPHREADER_RUNS", "several servers"),
+    ("docs/serve.md", "GRAPHREADER_DATABASE", "several servers"),
     ("docs/studio.md", "make studio", "a server"),
     ("docs/studio.md", "get_sync_client", "a server"),
     ("cypher/README.md", "docker compose exec", "Docker"),

@@ -1,4 +1,4 @@
-"""Several servers on one PostgreSQL (GRAPHREADER_RUNS), and one that is away."""
+"""Several servers on one PostgreSQL (GRAPHREADER_DATABASE), and one that is away."""
 
 import asyncio
 import os
@@ -53,7 +53,7 @@ def start(
         def start(name: str) -> tuple[Fork, str]:
             home = tmp_path / name
             given = chronicle.settings(neo4j, model, home, concurrency=AT_ONCE, timeout=60.0)
-            fork, url = started(forks, given, home, GRAPHREADER_RUNS=address)
+            fork, url = started(forks, given, home, GRAPHREADER_DATABASE=address)
             stack.callback(fork.kill)
             return fork, url
 
@@ -216,7 +216,7 @@ async def test_slow_limits(address: str) -> None:
 # a server does not start, `doctor` says so, and a lack of rights is called one.
 def test_away_at_start(terminal: Terminal, address: str) -> None:
     away = f"postgresql://tests:{PASSWORD}@127.0.0.1:{closed_port()}/runs"
-    terminal.set(GRAPHREADER_RUNS=away, GRAPHREADER_MODEL="offline")
+    terminal.set(GRAPHREADER_DATABASE=away, GRAPHREADER_MODEL="offline")
     served, listed = terminal.run("serve"), terminal.run("runs", "list")
     terminal.set(NEO4J_URI=f"bolt://127.0.0.1:{closed_port()}", NEO4J_PASSWORD="x")
     checks = terminal.run("doctor", "--json").json["checks"]
@@ -227,7 +227,7 @@ def test_away_at_start(terminal: Terminal, address: str) -> None:
     for outcome in (served, listed):
         assert outcome.code == 1
         assert "127.0.0.1" in outcome.err
-        assert "(GRAPHREADER_RUNS) cannot be read" in outcome.err
+        assert "(GRAPHREADER_DATABASE) cannot be read" in outcome.err
         assert "Connection refused" in " ".join(outcome.err.split())
         assert PASSWORD not in outcome.err
     assert PASSWORD not in str(checks)

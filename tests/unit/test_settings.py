@@ -97,7 +97,19 @@ def test_display_url() -> None:
 def test_address_of_postgresql(password: str) -> None:
     quoted = quote(password, safe="")
     right = f"postgresql://anna:{quoted}@db.example:5432/graphreader?sslmode=require"
-    assert Settings.read(runs=SecretStr(right)).database("runs") == right
-    with pytest.raises(SettingsError, match="GRAPHREADER_RUNS: it has the form") as refused:
-        Settings.read(runs=SecretStr(f"postgresql://anna:{password}@db.example/graphreader"))
+    assert Settings.read(database=SecretStr(right)).database_of("runs") == right
+    with pytest.raises(SettingsError, match="GRAPHREADER_DATABASE: it has the form") as refused:
+        Settings.read(database=SecretStr(f"postgresql://anna:{password}@db.example/graphreader"))
     assert password not in str(refused.value)
+
+
+# The former name of the variable works as before; the present one goes first.
+def test_former_name_of_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHREADER_RUNS", "postgresql://db.example/former")
+    assert Settings.read().database_of("runs") == "postgresql://db.example/former"
+    monkeypatch.setenv("GRAPHREADER_DATABASE", "postgresql://db.example/present")
+    assert Settings.read().database_of("runs") == "postgresql://db.example/present"
+    monkeypatch.setenv("GRAPHREADER_DATABASE", "")
+    monkeypatch.setenv("GRAPHREADER_RUNS", "mysql://db.example")
+    with pytest.raises(SettingsError, match="GRAPHREADER_DATABASE: it has the form"):
+        Settings.read()
