@@ -1,7 +1,7 @@
 """The tables of runs, jobs, replies and tokens: SQLite files of the home folder, or PostgreSQL.
 
-A statement serves both; `?` stands for a value. PostgreSQL (GRAPHREADER_DATABASE) is shared by servers
-on several machines. All methods block, but `aread`, `awrite` and `arun`.
+A statement serves both; `?` stands for a value. PostgreSQL (GRAPHREADER_DATABASE) is shared by
+servers on several machines. All methods block, but `aread`, `awrite` and `arun`.
 """
 
 import asyncio
