@@ -6,7 +6,7 @@ INSTALL = UV_SYSTEM_CERTS=1 \
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) 2>/dev/null \
 	|| $(BIN)/python -m pip install --quiet --require-hashes -r $(1)
 
-.PHONY: demo serve studio test soak check format docs lock pictures notebooks release clean
+.PHONY: demo serve studio test snapshots soak check format docs lock pictures notebooks release clean
 
 demo: .venv/run.stamp
 	@$(BIN)/python examples/demo.py
@@ -22,6 +22,11 @@ studio: .venv/studio.stamp
 # A worker a processor, each with Neo4j servers of its own; the tests of one file stay together.
 test: check
 	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --durations=10
+
+# What users see, written anew by this code; read the difference, and name it in CHANGELOG.md.
+snapshots: .venv/test.stamp
+	$(BIN)/python -m pytest -q tests/unit/test_fixed_prompts.py --renew-snapshots
+	git diff --stat -- tests
 
 # Faults at random moments, then random edits; docs/reliability.md has the figures.
 soak: .venv/test.stamp

@@ -19,6 +19,7 @@ from graphreader import waiting
 from graphreader.settings import Settings
 from tests import servers
 from tests.postgres import Postgres
+from tests.snapshots import Snapshots
 from tests.terminal import Terminal
 
 TEST_URI = {name: os.environ.get(name) for name in servers.VARIABLES}
@@ -46,6 +47,11 @@ def bare_environment() -> Iterator[None]:
         yield
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """An option that writes snapshots instead of comparing them; see `make snapshots`."""
+    parser.addoption("--renew-snapshots", action="store_true", help="write snapshots anew")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """In a whole run by several workers the servers start while these collect the tests."""
     whole = config.args_source is config.ArgsSource.TESTPATHS
@@ -56,6 +62,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure() -> None:
     """Stop the servers at the end of the run."""
     servers.stop_embedded()
+
+
+@pytest.fixture(scope="module")
+def snapshots(request: pytest.FixtureRequest) -> Snapshots:
+    """The snapshots of the test module: `fixed_prompts/` beside `test_fixed_prompts.py`."""
+    path = request.path.with_name(request.path.stem.removeprefix("test_"))
+    return Snapshots(path, renew=request.config.getoption("--renew-snapshots"))
 
 
 @pytest.fixture(scope="session")
