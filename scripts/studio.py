@@ -17,7 +17,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from graphreader.cli.options import start_embedded
+from graphreader.cli.startup import start_embedded
 from graphreader.errors import GraphReaderError
 from graphreader.settings import Settings, load_environment
 

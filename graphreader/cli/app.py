@@ -9,16 +9,15 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from graphreader.cli import ask, corpora, evaluate, ingest, runs, serve, services
+from graphreader.cli import ask, corpora, estimate, evaluate, ingest, options, runs, serve, services
 from graphreader.cli.console import (
     Quiet,
     configure_output,
     cost_text,
     print_error,
 )
-from graphreader.cli.log import LogLevel, set_up_logging
-from graphreader.cli.main import Interrupted
-from graphreader.cli.options import flag
+from graphreader.cli.log import set_up_logging
+from graphreader.cli.signals import Interrupted
 from graphreader.errors import DecisionError, GraphReaderError
 
 EXAMPLES = (
@@ -58,8 +57,8 @@ _runs = _group("List, show, continue and delete the runs that are kept.")
 _token = _group("Make, list and revoke the access tokens of `graphreader serve`.")
 
 _COMMANDS: tuple[tuple[typer.Typer, str, Callable[..., None], tuple[str, ...]], ...] = (
-    (app, "ingest", ingest.ingest, ingest.INGEST_EXAMPLES),
-    (app, "estimate", ingest.estimate, ingest.ESTIMATE_EXAMPLES),
+    (app, "ingest", ingest.ingest, ingest.EXAMPLES),
+    (app, "estimate", estimate.estimate, estimate.EXAMPLES),
     (app, "ask", ask.ask, ask.EXAMPLES),
     (app, "evaluate", evaluate.evaluate, evaluate.EXAMPLES),
     (app, "report", evaluate.report, ()),
@@ -105,14 +104,13 @@ def _show_version(requested: bool) -> None:
 
 @app.callback()
 def set_common_options(
-    debug: Annotated[bool, flag("--debug", help="Show the traceback of a failure.")] = False,
-    log_level: Annotated[
-        LogLevel | None,
-        typer.Option(case_sensitive=False, help="Log to stderr, from this level on."),
-    ] = None,
+    debug: options.DebugFlag = False,
+    log_level: options.Log = None,
     _version: Annotated[
         bool,
-        flag("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+        options.flag(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
     """Apply the options that all commands share."""

@@ -8,31 +8,19 @@ from contextlib import closing, suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import typer
 from rich.console import Console
 
-from graphreader.cli.console import (
-    QuestionProgress,
-    cost_text,
-    plural,
-    print_error,
-    print_json,
-    spinner,
-)
-from graphreader.cli.main import Interrupted
-from graphreader.cli.options import (
+from graphreader.cli import options
+from graphreader.cli.console import cost_text, plural, print_error, print_json
+from graphreader.cli.progress import QuestionProgress, spinner
+from graphreader.cli.signals import Interrupted
+from graphreader.cli.startup import (
     STDIN,
-    JsonFlag,
-    MaxCalls,
-    MaxTokens,
-    QuietFlag,
-    ReportOption,
     check_report,
     check_stdin,
-    corpus_option,
-    flag,
     import_driver,
     open_reader,
     write_report,
@@ -58,83 +46,43 @@ _FORMAT = 'write {"question": "..."}, with an "id" of your own if you like, or j
 
 
 def ask(
-    question: Annotated[
-        str | None,
-        typer.Argument(help="What you want to know.", metavar="QUESTION", show_default=False),
-    ] = None,
-    corpus: Annotated[
-        str | None,
-        corpus_option("The corpus to ask; without it 'default', or that of the run to follow."),
-    ] = None,
-    mode: Annotated[
-        Literal["adaptive", "paper"] | None,
-        typer.Option(
-            help="adaptive: searches, 1 to 8 turns, rarely paths; paper: 5 paths of 10 calls.",
-            show_default=False,
-        ),
-    ] = None,
-    file: Annotated[
-        str | None,
-        typer.Option(
-            help="Ask the questions of this file, one a line; - for stdin.", metavar="FILE"
-        ),
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            help="Write the answers to --file here, one a line; a later run continues. Without it "
-            "they go to stdout.",
-            metavar="FILE",
-        ),
-    ] = None,
-    follow: Annotated[
-        str | None,
-        typer.Option(
-            help="Ask a follow-up question to the answer of this run.",
-            metavar="RUN",
-            show_default=False,
-        ),
-    ] = None,
-    keep_run: Annotated[
-        bool, flag("--keep-run", help="Store the exploration in the graph.")
-    ] = False,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    report: ReportOption = None,
-    reader: Annotated[
-        str | None,
-        typer.Option(
-            help="Ask another reader of the same texts: full-text, rag-bm25-3, read-agent-s, ...",
-            metavar="NAME",
-            show_default=False,
-        ),
-    ] = None,
-    as_json: JsonFlag = False,
-    _quiet: QuietFlag = False,
+    question: options.Question = None,
+    corpus: options.AskedCorpus = None,
+    mode: options.Mode = None,
+    file: options.QuestionFile = None,
+    out: options.AnswerFile = None,
+    follow: options.Follow = None,
+    keep_run: options.KeepRun = False,
+    max_calls: options.MaxCalls = None,
+    max_tokens: options.MaxTokens = None,
+    report: options.Report = None,
+    reader: options.OtherReader = None,
+    as_json: options.Json = False,
+    _quiet: options.Quiet = False,
 ) -> None:
     """Search and explore the graph, and answer with citations."""
-    options: dict[str, Any] = {"mode": mode, "max_calls": max_calls, "max_tokens": max_tokens}
+    settings: dict[str, Any] = {"mode": mode, "max_calls": max_calls, "max_tokens": max_tokens}
     if reader is not None and reader != "graphreader":
         if question is None or any((mode, file, out, follow, keep_run, report)):
             raise UsageError(
                 "--reader takes one QUESTION and only the options --corpus, --json, --max-calls "
                 "and --max-tokens: leave out the rest."
             )
-        _ask_other_reader(reader, question, corpus or "default", as_json, options)
+        _ask_other_reader(reader, question, corpus or "default", as_json, settings)
     elif file is not None:
         if question is not None or as_json or report is not None or follow is not None:
             raise UsageError(
                 "--file has its own questions and prints JSON: leave out QUESTION, --json, "
                 "--follow and --report."
             )
-        _ask_file(file, out, corpus or "default", keep_run, options)
+        _ask_file(file, out, corpus or "default", keep_run, settings)
     elif question is None:
         raise UsageError("Ask a question, or name a file of questions with --file.")
     elif out is not None:
         raise UsageError("--out is for the answers to --file: add --file, or leave --out out.")
     else:
         check_report(report)
-        _ask_question(question, corpus, follow, keep_run, report, as_json, options)
+        _ask_question(question, corpus, follow, keep_run, report, as_json, settings)
 
 
 def _ask_question(
@@ -144,9 +92,9 @@ def _ask_question(
     keep_run: bool,
     report: str | None,
     as_json: bool,
-    options: dict[str, Any],
+    settings: dict[str, Any],
 ) -> None:
-    with open_reader(corpus or "default", **options) as reader:
+    with open_reader(corpus or "default", **settings) as reader:
         if follow is not None and corpus is None:
             reader = reader.at(reader.run(follow).summary.corpus)
         from graphreader.cli.watch import watch
@@ -161,14 +109,14 @@ def _ask_question(
 
 
 def _ask_other_reader(
-    name: str, question: str, corpus: str, as_json: bool, options: dict[str, Any]
+    name: str, question: str, corpus: str, as_json: bool, settings: dict[str, Any]
 ) -> None:
     with spinner("Opening the readers"):
         import_driver()
         from graphreader import readers
 
         readers.check_for_corpus(name)
-    with open_reader(corpus, **options) as reader, spinner("Reading"):
+    with open_reader(corpus, **settings) as reader, spinner("Reading"):
         reading = readers.ask(name, reader.context, question)
     if as_json:
         print_json(reading.as_dict())
@@ -189,17 +137,17 @@ class FileQuestion(NamedTuple):
 
 
 def _ask_file(
-    file: str, out: str | None, corpus: str, keep_run: bool, options: Mapping[str, Any]
+    file: str, out: str | None, corpus: str, keep_run: bool, settings: Mapping[str, Any]
 ) -> None:
     """Answer the questions of a file into another one, or to stdout; exit with 1 if any failed."""
     questions = read_questions(file)
     if out is not None and out != STDIN:
-        progress = _ask_into_file(AnswerFile(out, corpus), questions, keep_run, options)
+        progress = _ask_into_file(AnswerFile(out, corpus), questions, keep_run, settings)
         print(progress.summary())
     else:
         # A live line would disturb answers on the same terminal.
         progress = AskProgress(len(questions), live=not sys.stdout.isatty())
-        with open_reader(corpus, **options) as reader:
+        with open_reader(corpus, **settings) as reader:
             ask_all(reader, questions, None, keep_run, _print_answer, progress)
         print_error(progress.summary())
     if progress.failed:
@@ -210,16 +158,16 @@ def _ask_into_file(
     answers: "AnswerFile",
     questions: list[FileQuestion],
     keep_run: bool,
-    options: Mapping[str, Any],
+    settings: Mapping[str, Any],
 ) -> "AskProgress":
     left = answers.unanswered(questions)
     progress = AskProgress(len(questions), before=len(questions) - len(left))
     # The same question of the same command has the same run, which is resumed.
-    keys = [[answers.corpus, options["mode"] or "", str(answers.path), *one] for one in left]
+    keys = [[answers.corpus, settings["mode"] or "", str(answers.path), *one] for one in left]
     runs = [sha256(json.dumps(key).encode()).hexdigest()[:12] for key in keys]
     try:
         if left:
-            with open_reader(answers.corpus, **options) as reader:
+            with open_reader(answers.corpus, **settings) as reader:
                 if not answers.path.exists():
                     _delete_runs(reader, runs)
                 with answers.path.open("ab") as file:

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.text import Text
 
+from graphreader.cli import options
 from graphreader.cli.console import (
     confirm_or_exit,
     literal_line,
@@ -20,20 +21,14 @@ from graphreader.cli.console import (
     print_result,
     print_table,
     single_line,
-    spinner,
     wide_console,
 )
 from graphreader.cli.ingest import IngestProgress
-from graphreader.cli.main import Interrupted
-from graphreader.cli.options import (
+from graphreader.cli.progress import spinner
+from graphreader.cli.signals import Interrupted
+from graphreader.cli.startup import (
     STDIN,
-    JsonFlag,
-    OnlyCorpus,
-    QuietFlag,
-    YesFlag,
     check_stdin,
-    corpus_option,
-    flag,
     import_driver,
     open_database,
     open_reader,
@@ -68,7 +63,7 @@ _WIDE = 100  # columns of a terminal that has room for ids
 _LISTED = 20  # merges that are printed; the JSON has all
 
 
-def list_documents(corpus: OnlyCorpus = None, json: JsonFlag = False) -> None:
+def list_documents(corpus: options.OnlyCorpus = None, json: options.Json = False) -> None:
     """List the corpora with their documents and the status of each document."""
     import asyncio
 
@@ -118,8 +113,8 @@ def _print_documents(corpus: str, documents: "Sequence[DocumentSummary]") -> Non
 
 
 def stats(
-    corpus: Annotated[str, corpus_option("The corpus to count.")] = "default",
-    json: JsonFlag = False,
+    corpus: options.Corpus = "default",
+    json: options.Json = False,
 ) -> None:
     """Count documents, chunks, facts and key elements; name the key elements with most facts."""
     with open_reader(corpus) as reader:
@@ -141,11 +136,9 @@ def stats(
 
 
 def outline(
-    document: Annotated[
-        str, typer.Argument(help="The id, path or title of a document.", metavar="DOCUMENT")
-    ],
-    corpus: Annotated[str, corpus_option("The corpus of the document.")] = "default",
-    json: JsonFlag = False,
+    document: options.Document,
+    corpus: options.Corpus = "default",
+    json: options.Json = False,
 ) -> None:
     """Print the outline of a document: its headings, and a sentence about each chunk."""
     with open_reader(corpus) as reader:
@@ -160,14 +153,11 @@ def outline(
 
 
 def delete(
-    document: Annotated[
-        str | None,
-        typer.Argument(help="The id, path or title of a document.", metavar="DOCUMENT"),
-    ] = None,
-    everything: Annotated[bool, flag("--all", help="Delete the whole corpus.")] = False,
-    corpus: Annotated[str, corpus_option("The corpus to delete from.")] = "default",
-    yes: YesFlag = False,
-    json: JsonFlag = False,
+    document: options.OneDocument = None,
+    everything: options.WholeCorpus = False,
+    corpus: options.Corpus = "default",
+    yes: options.Yes = False,
+    json: options.Json = False,
 ) -> None:
     """Delete a document, or a whole corpus, from the graph."""
     if (document is None) == (not everything):
@@ -181,10 +171,10 @@ def delete(
 
 
 def reindex(
-    corpus: Annotated[str, corpus_option("The corpus to index again.")] = "default",
-    yes: YesFlag = False,
-    json: JsonFlag = False,
-    _quiet: QuietFlag = False,
+    corpus: options.Corpus = "default",
+    yes: options.Yes = False,
+    json: options.Json = False,
+    _quiet: options.Quiet = False,
 ) -> None:
     """Index a corpus again after an upgrade or a change of embeddings. No text is read again."""
     confirm_or_exit(f"Index the corpus {corpus!r} again?", yes, "Nothing was indexed.")
@@ -195,18 +185,12 @@ def reindex(
 
 
 def normalize(
-    corpus: Annotated[str, corpus_option("The corpus to normalize.")] = "default",
-    stages: Annotated[
-        str | None,
-        typer.Option(
-            help="The stages, separated by commas: semantic, association; or none.",
-            metavar="STAGES",
-        ),
-    ] = None,
-    dry_run: Annotated[bool, flag("--dry-run", help="Only print what would change.")] = False,
-    undo: Annotated[bool, flag("--undo", help="Undo all merges.")] = False,
-    json: JsonFlag = False,
-    _quiet: QuietFlag = False,
+    corpus: options.Corpus = "default",
+    stages: options.Stages = None,
+    dry_run: options.DryRun = False,
+    undo: options.Undo = False,
+    json: options.Json = False,
+    _quiet: options.Quiet = False,
 ) -> None:
     """Merge key elements that mean the same.
 
@@ -247,11 +231,9 @@ def _changes(result: "NormalizationReport") -> str:
 
 
 def export_corpus(
-    file: Annotated[
-        str, typer.Argument(help="The file to write, - for standard output.", metavar="FILE")
-    ],
-    corpus: Annotated[str, corpus_option("The corpus to export.")] = "default",
-    json: JsonFlag = False,
+    file: options.ExportFile,
+    corpus: options.Corpus = "default",
+    json: options.Json = False,
 ) -> None:
     """Write a whole corpus, with its vectors, to one file of JSON Lines."""
     if file == STDIN and json:
@@ -265,14 +247,9 @@ def export_corpus(
 
 
 def import_corpus(
-    file: Annotated[
-        str, typer.Argument(help="An exported corpus, - for standard input.", metavar="FILE")
-    ],
-    corpus: Annotated[
-        str | None,
-        corpus_option("The corpus to import into; by default the name that was exported."),
-    ] = None,
-    json: JsonFlag = False,
+    file: options.ImportFile,
+    corpus: options.ImportCorpus = None,
+    json: options.Json = False,
 ) -> None:
     """Read an exported corpus into the graph. No model is asked."""
     with _open_export(file) as lines:

@@ -5,15 +5,15 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from graphreader.cli import options
 from graphreader.cli.console import (
-    QuestionProgress,
     confirm,
     literal,
     literal_line,
@@ -23,18 +23,11 @@ from graphreader.cli.console import (
     print_json,
     print_table,
     rounded,
-    spinner,
     wide_console,
 )
-from graphreader.cli.main import Interrupted
-from graphreader.cli.options import (
-    JsonFlag,
-    QuietFlag,
-    flag,
-    import_driver,
-    read_settings,
-    start_embedded,
-)
+from graphreader.cli.progress import QuestionProgress, spinner
+from graphreader.cli.signals import Interrupted
+from graphreader.cli.startup import import_driver, read_settings, start_embedded
 from graphreader.errors import GraphReaderError, UsageError
 
 if TYPE_CHECKING:
@@ -59,104 +52,26 @@ _FRAME_LINES = 6  # lines around the rows of the live table
 _ONLY_IN_FILES = ("Answered", "Window", "Of golden", "ROUGE-2", "ROUGE-1")
 
 
-def _option(help: str, metavar: str = "N", **more: Any) -> Any:
-    return typer.Option(metavar=metavar, help=help, **more)
-
-
-Data = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="DATA",
-        help="Data files, folders of them, or `samples`: samples/musique, "
-        "samples/hotpotqa, samples/cmrc2018_zh.",
-        show_default=False,
-    ),
-]
-Readers = Annotated[str, _option("The readers to ask, separated by commas.", "NAMES")]
-OutFolder = Annotated[
-    str | None,
-    _option(
-        "The folder for the readings, where the same command continues.", "DIR", show_default=False
-    ),
-]
-Limit = Annotated[int | None, _option("Only the first N questions of each dataset.", min=1)]
-Lengths = Annotated[
-    str,
-    _option("native, or contexts made longer with a pool of passages: native,16k,64k.", "SIZES"),
-]
-Pool = Annotated[
-    str | None,
-    _option(
-        'The passages for longer contexts, one a line: {"title": "...", "text": "..."}; by '
-        "default corpus/NAME next to the data.",
-        "FILE",
-        show_default=False,
-    ),
-]
-Evidence = Annotated[
-    list[str] | None,
-    _option(
-        "Original files of MuSiQue, HotpotQA or 2WikiMultihopQA, whose evidence the same questions "
-        "of LongBench and LV-Eval get.",
-        "FILE",
-        show_default=False,
-    ),
-]
-ContextsOption = Annotated[
-    Literal["documents", "text"],
-    typer.Option(
-        "--contexts",
-        help="Each passage as a document of its own, or all of a question as one text, as in the "
-        "papers.",
-    ),
-]
-Models = Annotated[str, _option("Several models, one after the other: provider:model.", "NAMES")]
-Repeats = Annotated[int, _option("Ask each question N times.", min=1)]
-Rate = Annotated[
-    bool | None,
-    flag(
-        "--rate/--no-rate",
-        help="Let a model rate answers and evidence; the default if a model is configured.",
-    ),
-]
-EqualReading = Annotated[
-    bool,
-    flag(
-        "--equal-reading",
-        help="Compare with rankings that read as many tokens as GraphReader did.",
-    ),
-]
-Seed = Annotated[
-    int, _option("Another random draw: of contexts, of random nodes, of a model's replies.", min=0)
-]
-Concurrency = Annotated[
-    int | None, _option("Questions at once; without a model two.", min=1, max=256)
-]
-MaxCost = Annotated[float | None, _option("Stop when this much is spent.", "DOLLARS", min=0)]
-CostsAgreed = Annotated[bool, flag("--yes", "-y", help="Do not ask for confirmation of the cost.")]
-EstimateOnly = Annotated[bool, flag("--estimate-only", help="Only print what it would cost.")]
-
-
 def evaluate(
-    data: Data = None,
-    readers: Readers = "graphreader,rag-bm25-3,rag-embedding-3,full-text,read-agent-s",
-    out: OutFolder = None,
-    limit: Limit = None,
-    lengths: Lengths = "native",
-    pool: Pool = None,
-    contexts: ContextsOption = "documents",
-    evidence: Evidence = None,
-    models: Models = "",
-    repeats: Repeats = 1,
-    rate: Rate = None,
-    equal_reading: EqualReading = False,
-    seed: Seed = 0,
-    concurrency: Concurrency = None,
-    max_cost: MaxCost = None,
-    yes: CostsAgreed = False,
-    estimate_only: EstimateOnly = False,
-    json: JsonFlag = False,
-    _quiet: QuietFlag = False,
+    data: options.Data = None,
+    readers: options.Readers = "graphreader,rag-bm25-3,rag-embedding-3,full-text,read-agent-s",
+    out: options.OutFolder = None,
+    limit: options.Limit = None,
+    lengths: options.Lengths = "native",
+    pool: options.Pool = None,
+    contexts: options.Contexts = "documents",
+    evidence: options.Evidence = None,
+    models: options.Models = "",
+    repeats: options.Repeats = 1,
+    rate: options.Rate = None,
+    equal_reading: options.EqualReading = False,
+    seed: options.Seed = 0,
+    concurrency: options.Concurrency = None,
+    max_cost: options.MaxCost = None,
+    yes: options.CostAgreed = False,
+    estimate_only: options.EstimateOnly = False,
+    json: options.Json = False,
+    _quiet: options.Quiet = False,
 ) -> None:
     """Ask several readers questions with known answers, and measure them all alike.
 
@@ -261,10 +176,10 @@ def _print_results(evaluation: "Evaluation", out: str, json: bool) -> None:
 class ReadingProgress(QuestionProgress):
     """Shows the rows of an evaluation; failed and `unrated` readings are still to come."""
 
-    def __init__(self, progress: "EvaluationProgress", unrated: int = 0, **options: Any) -> None:
+    def __init__(self, progress: "EvaluationProgress", unrated: int = 0, **more: Any) -> None:
         self._progress = progress
         total, done = progress.total, progress.done - progress.failed - unrated
-        super().__init__("evaluate", "Readings", "readings", total, done, **options)
+        super().__init__("evaluate", "Readings", "readings", total, done, **more)
 
     def counts(self) -> str:
         """`12 of 40 readings, 1 failed`."""
@@ -349,12 +264,7 @@ def _tokens_text(spending: "Spending") -> str:
     return rounded(tokens) if tokens else "-"
 
 
-def report(
-    folder: Annotated[
-        str, typer.Argument(metavar="DIR", help="The folder that `graphreader evaluate` filled.")
-    ],
-    json: JsonFlag = False,
-) -> None:
+def report(folder: options.ResultsFolder, json: options.Json = False) -> None:
     """Make a page, the papers' tables and plots from an evaluation, in DIR/report."""
     with spinner("Making tables and plots"):
         import_driver()

@@ -1,49 +1,30 @@
-"""`graphreader ingest` and `estimate`: read texts into a corpus, or say what that costs."""
+"""`graphreader ingest`: read texts into a corpus."""
 
 import re
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.text import Text
 
+from graphreader.cli import options
 from graphreader.cli.console import (
-    JobProgress,
     cost_text,
-    duration,
     literal_line,
     money,
     plural,
     print_error,
     print_json,
     print_progress,
-    print_table,
-    rounded,
     single_line,
-    spinner,
 )
-from graphreader.cli.main import Interrupted
-from graphreader.cli.options import (
-    BatchFlag,
-    Exclude,
-    FollowLinks,
-    Include,
-    JsonFlag,
-    MaxCalls,
-    MaxTokens,
-    Paths,
-    QuietFlag,
-    StdinName,
-    corpus_option,
-    expand_paths,
-    flag,
-    open_reader,
-    read_settings,
-)
+from graphreader.cli.estimate import print_estimate
+from graphreader.cli.progress import CommandProgress
+from graphreader.cli.signals import Interrupted
+from graphreader.cli.startup import expand_paths, open_reader
 from graphreader.errors import UsageError
 from graphreader.usage import Usage
 from graphreader.waiting import Waiting
@@ -51,20 +32,13 @@ from graphreader.waiting import Waiting
 if TYPE_CHECKING:
     from rich.progress import Task
 
-    from graphreader.estimate import Estimate, Plan, Spending
     from graphreader.ingestion.report import DocumentReport, IngestEvent, IngestReport
-    from graphreader.settings import Settings
 
-INGEST_EXAMPLES = (
+EXAMPLES = (
     "graphreader ingest notes.md",
     'graphreader ingest books/ --include "*.epub" --exclude drafts',
     "graphreader ingest - --id notes < notes.txt",
     "graphreader ingest --retry-failed --corpus library",
-)
-ESTIMATE_EXAMPLES = (
-    "graphreader estimate books/",
-    "graphreader estimate books/ --plan 10000",
-    "GRAPHREADER_MODEL=openai:gpt-5.4-mini graphreader estimate books/",
 )
 
 _LISTED_FAILURES = 10  # failed chunks whose reasons are printed; the JSON has all
@@ -74,38 +48,26 @@ _STATUS_WIDTH = 11
 _STATUS_STYLES = {"read": "green", "unchanged": "dim", "incomplete": "yellow", "refused": "red"}
 _STATUS_STYLES |= {"waiting": "cyan"}
 _RAY_ADDRESS = re.compile(r"local|auto|\S+:\d+")
-_UNKNOWN_PRICE = "not known: set it in a file (GRAPHREADER_PRICES)"
 
 
 def ingest(
-    paths: Paths,
-    include: Include,
-    exclude: Exclude,
-    follow_links: FollowLinks,
-    name: StdinName = None,
-    corpus: Annotated[str, corpus_option("The corpus to read into.")] = "default",
-    retry_failed: Annotated[
-        bool, flag("--retry-failed", help="Ask again for the chunks that failed; takes no PATH.")
-    ] = False,
-    normalize: Annotated[
-        bool | None,
-        typer.Option(metavar="", help="Merge key elements at the end, or do not."),
-    ] = None,
-    batch: BatchFlag = False,
-    wait: Annotated[bool, flag("--wait", help="With --batch: wait for the replies.")] = False,
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            metavar="[ADDRESS]",
-            help="Read on the Ray cluster at HOST:PORT, without an address on one of this machine.",
-        ),
-    ] = None,
-    dry_run: Annotated[bool, flag("--dry-run", help="Only print what it would cost.")] = False,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    json: JsonFlag = False,
-    verbose: Annotated[bool, flag("--verbose", help="Print a line a document.")] = False,
-    _quiet: QuietFlag = False,
+    paths: options.Paths,
+    include: options.Include,
+    exclude: options.Exclude,
+    follow_links: options.FollowLinks,
+    name: options.StdinName = None,
+    corpus: options.Corpus = "default",
+    retry_failed: options.RetryFailed = False,
+    normalize: options.Normalize = None,
+    batch: options.Batch = False,
+    wait: options.Wait = False,
+    ray: options.Ray = None,
+    dry_run: options.DryRun = False,
+    max_calls: options.MaxCalls = None,
+    max_tokens: options.MaxTokens = None,
+    json: options.Json = False,
+    verbose: options.Verbose = False,
+    _quiet: options.Quiet = False,
 ) -> None:
     """Read texts into the graph. Texts that are in the graph already cost nothing."""
     if retry_failed and any(
@@ -125,7 +87,7 @@ def ingest(
         "id": name,
     }
     if dry_run:
-        return _print_estimate(paths, sources, corpus, json, skip_known=True, batch=batch)
+        return print_estimate(paths, sources, corpus, json, skip_known=True, batch=batch)
     with open_reader(corpus, max_calls=max_calls, max_tokens=max_tokens) as reader:
         from graphreader.ingestion.report import NothingReadError
 
@@ -227,140 +189,10 @@ def _failure_lines(report: "IngestReport") -> Iterator[str]:
         )
 
 
-def estimate(
-    paths: Paths,
-    include: Include,
-    exclude: Exclude,
-    follow_links: FollowLinks,
-    name: StdinName = None,
-    batch: BatchFlag = False,
-    plan: Annotated[
-        int | None,
-        typer.Option(
-            "--plan", min=1, metavar="N", help="Also what N documents like these would need."
-        ),
-    ] = None,
-    json: JsonFlag = False,
-) -> None:
-    """Estimate what reading texts in will cost. Nothing is sent, and no Neo4j is needed.
-
-    All texts count as new; `graphreader ingest --dry-run` leaves out what is in the graph already.
-    """
-    sources = {
-        "include": include,
-        "exclude": exclude,
-        "follow_links": follow_links,
-        "id": name,
-    }
-    paths = expand_paths(paths, name)
-    _print_estimate(paths, sources, "default", json, planned=plan, skip_known=False, batch=batch)
-
-
-def _print_estimate(
-    paths: Sequence[str],
-    sources: Mapping[str, Any],
-    corpus: str,
-    json: bool,
-    *,
-    planned: int | None = None,
-    skip_known: bool,
-    batch: bool,
-) -> None:
-    """Print an estimate; exit with 2 if a file cannot be read, as reading it in would."""
-    settings = read_settings()
-    if skip_known and not settings.neo4j_uri:  # an embedded server is not downloaded for this
-        from graphreader.store.embedded.process import ServerHome
-
-        skip_known = ServerHome.of(settings).has_data
-    with open_reader(corpus, graph=skip_known) as reader, spinner("Counting"):
-        result = reader.estimate(*paths, **sources, known=skip_known, batch=batch)
-    plan = None
-    if planned and result.documents:
-        from graphreader.estimate import plan as plan_for
-
-        plan = plan_for(result, planned, settings)
-    if json:
-        value = {**asdict(result), "dollars": result.dollars}
-        if plan:
-            value["plan"] = {**asdict(plan), "dollars": plan.dollars, "limit": plan.limit}
-        print_json(value)
-    elif result.documents:
-        rows = _estimate_rows(result) + (_plan_rows(plan, settings, batch) if plan else [])
-        print_table([(Text(name, "bold"), value) for name, value in rows], "", "", header=False)
-    for refusal in result.refused:
-        print_error(refusal)
-    if result.refused:
-        raise typer.Exit(2)
-
-
-def _estimate_rows(result: "Estimate") -> list[tuple[str, str]]:
-    known, reading = result.chunks - result.missing, result.reading
-    rows = [
-        ("documents", f"{result.documents:,}"),
-        ("chunks", f"{result.chunks:,}" + (f", {known:,} of them read already" if known else "")),
-        ("calls", f"{reading.calls:,}"),
-    ]
-    if not result.question.input_tokens and not reading.input_tokens:
-        return [*rows, ("model", "offline, no language model: nothing is sent, it costs nothing")]
-    price = _UNKNOWN_PRICE
-    if result.dollars is not None:
-        price = f"about {money(result.dollars)}{', in batches' * result.batch}"
-    elif reading.dollars is not None:
-        price = f"about {money(reading.dollars)}, and that of the embeddings, {_UNKNOWN_PRICE}"
-    embedded = rounded(result.embedding.input_tokens)
-    return [
-        *rows,
-        ("tokens in", f"{reading.input_tokens:,}"),
-        ("tokens out", f"about {rounded(reading.output_tokens)}"),
-        *([("embedding", f"about {embedded} tokens")] if result.embedding.input_tokens else []),
-        ("price", price),
-        ("model", f"{result.model}, embeddings {result.embeddings}"),
-        *([("", "without a key, as now, no model is used, and it costs nothing")] * result.assumed),
-        ("a question", f"about {_spending_text(result.question)}"),
-        ("", f"at most {_spending_text(result.question_at_most)}"),
-    ]
-
-
-def _plan_rows(plan: "Plan", settings: "Settings", batch: bool) -> list[tuple[str, str]]:
-    from graphreader.settings import variable
-
-    reading, times = plan.reading, []
-    for limit, hours in sorted(plan.hours.items(), key=lambda one: -one[1]):
-        is_setting = limit != "writing"
-        name = f"{variable(limit)}={getattr(settings, limit)}" if is_setting else "writing to Neo4j"
-        times.append(f"{duration(3600 * hours)} ({name})")
-    rows = [
-        ("", ""),
-        ("plan", f"{plan.documents:,} documents like these, about"),
-        ("chunks", rounded(plan.chunks)),
-        ("facts", f"{rounded(plan.facts)}, with {rounded(plan.key_elements)} key elements"),
-    ]
-    if reading.input_tokens:
-        tokens = f"{rounded(reading.input_tokens)} tokens in, {rounded(reading.output_tokens)} out"
-        price = _UNKNOWN_PRICE if plan.dollars is None else money(plan.dollars)
-        rows += [("calls", f"{rounded(reading.calls)}, {tokens}"), ("price", price)]
-    memory = f"GRAPHREADER_NEO4J_HEAP={plan.heap}m GRAPHREADER_NEO4J_PAGE_CACHE={plan.page_cache}m"
-    return [
-        *rows,
-        ("time", f"{times[0]}{' and that of the batches, within a day as a rule' * batch}"),
-        *[("", f"the other limits allow {', '.join(times[1:])}")] * (len(times) > 1),
-        ("disk", f"{plan.disk / 1e9:,.1f} GB"),
-        ("Neo4j", memory),
-        ("", f"and {plan.file_cache:,} MiB of memory for the file cache of the operating system"),
-    ]
-
-
-def _spending_text(spending: "Spending") -> str:
-    """`$0.05 (21 calls, 54,000 tokens)`; without a price where none is known."""
-    tokens = spending.input_tokens + spending.output_tokens
-    size = f"{plural(spending.calls, 'call')}, {rounded(tokens)} tokens"
-    return size if spending.dollars is None else f"{money(spending.dollars)} ({size})"
-
-
 # Progress
 
 
-class IngestProgress(JobProgress):
+class IngestProgress(CommandProgress):
     """Shows the events of an ingestion on stderr."""
 
     def __init__(

@@ -1,33 +1,12 @@
-"""The entry point of the `graphreader` command, and its signals, which end it in good order.
+"""The entry point of the `graphreader` command.
 
 This module imports nothing slow, so that signals are handled from the beginning.
 """
 
 import gc
-import os
-import signal
 import sys
-from types import FrameType
-from typing import ClassVar
 
-HANDLED_SIGNALS = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-]  # Windows has no SIGHUP
-
-
-class Interrupted(BaseException):
-    """A signal that ends the command; a KeyboardInterrupt would be swallowed by typer.
-
-    `received` is the number of the first signal: a library may have turned this into another
-    error.
-    """
-
-    received: ClassVar[int] = 0
-
-    def __init__(self, number: int) -> None:
-        super().__init__(signal.Signals(number).name)
-        self.exit_code = 128 + number
-
+from graphreader.cli.signals import Interrupted, handle_signals
 
 COLLECTIONS = 50_000, 20, 20
 """Garbage is collected seldom: it took a sixth of the time of imports and of an ingest."""
@@ -47,21 +26,3 @@ def main() -> None:
         print("Stopped.", file=sys.stderr)
         code = 128 + Interrupted.received
     sys.exit(code)
-
-
-def handle_signals() -> None:
-    """Raise Interrupted at the first signal, exit at the second; `nohup` stays in force."""
-    Interrupted.received = 0
-    for number in HANDLED_SIGNALS:
-        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-            signal.signal(number, _interrupt)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    signal.signal(number, _exit_at_once)
-    Interrupted.received = number
-    raise Interrupted(number)
-
-
-def _exit_at_once(number: int, frame: FrameType | None) -> None:
-    os._exit(128 + number)

@@ -1,213 +1,326 @@
-"""Common parts of commands: options, paths, settings, opening a corpus, quick to import."""
+"""Options and arguments of all commands; each is declared once, as the type of a parameter."""
 
-import os
-import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from graphreader.cli.console import Quiet, WaitDisplay, print_error, print_progress, spinner
-from graphreader.errors import UsageError
-from graphreader.waiting import listening
-
-if TYPE_CHECKING:
-    from graphreader.graph_reader import GraphReader
-    from graphreader.reading import Reading
-    from graphreader.settings import Settings
-    from graphreader.store.connection import Connection
-    from graphreader.store.embedded.process import Phase, Progress
-    from graphreader.store.embedded.server import RunningServer
-
-STDIN = "-"
-
-_PHASES = {
-    "waiting": "Another command is starting Neo4j",
-    "downloading": "Downloading Neo4j",
-    "preparing": "Preparing Neo4j",
-    "starting": "Starting Neo4j (it stays running until `graphreader neo4j stop`)",
-}
-
-# The Neo4j driver imports these, for more than a second of CPU, to take their types as parameters.
-_UNUSED_BY_DRIVER = ("numpy", "pandas", "pyarrow")
+from graphreader.cli import console
+from graphreader.cli.log import LogLevel
 
 
-def flag(*names: str, **options: Any) -> Any:
-    """An option without a value; its help shows no type."""
-    return typer.Option(*names, metavar="", show_default=False, **options)
+def _argument(metavar: str, help: str, **more: Any) -> Any:
+    return typer.Argument(metavar=metavar, help=help, **more)
 
 
-def corpus_option(help: str) -> Any:
-    """The option `--corpus NAME`."""
-    return typer.Option("--corpus", metavar="NAME", help=help)
+def _option(name: str, metavar: str, help: str, **more: Any) -> Any:
+    return typer.Option(name, metavar=metavar, help=help, **more)
 
 
-QuietFlag = Annotated[
-    bool, flag("--quiet", "-q", callback=Quiet.set, help="Print no progress, only the outcome.")
+def flag(*names: str, help: str, **more: Any) -> Any:
+    """Declare an option without a value; its help shows no type."""
+    return typer.Option(*names, metavar="", show_default=False, help=help, **more)
+
+
+_REPEATED: Any = {"default_factory": list, "show_default": False}
+
+# Options of several commands
+
+Json = Annotated[bool, flag("--json", help="Print one JSON object instead of text.")]
+Quiet = Annotated[
+    bool,
+    flag("--quiet", "-q", callback=console.Quiet.set, help="Print no progress, only the outcome."),
 ]
-JsonFlag = Annotated[bool, flag("--json", help="Print one JSON object instead of text.")]
-YesFlag = Annotated[bool, flag("--yes", help="Do not ask for confirmation.")]
-OnlyCorpus = Annotated[str | None, corpus_option("Only this corpus.")]
-
+Yes = Annotated[bool, flag("--yes", help="Do not ask for confirmation.")]
+DryRun = Annotated[
+    bool, flag("--dry-run", help="Change nothing; only print what it would change or cost.")
+]
+Corpus = Annotated[str, _option("--corpus", "NAME", "The corpus.")]
+OnlyCorpus = Annotated[str | None, _option("--corpus", "NAME", "Only this corpus.")]
 MaxCalls = Annotated[
-    int | None,
-    typer.Option("--max-calls", min=1, metavar="N", help="Stop after N calls of the model."),
+    int | None, _option("--max-calls", "N", "Stop after N calls of the model.", min=1)
 ]
-
 MaxTokens = Annotated[
-    int | None,
-    typer.Option("--max-tokens", min=1, metavar="N", help="Stop before N tokens are used."),
+    int | None, _option("--max-tokens", "N", "Stop before N tokens are used.", min=1)
+]
+Report = Annotated[
+    str | None, _option("--report", "FILE", "Also write the answer as one HTML page.")
 ]
 
-_NONE: Any = {"default_factory": list, "show_default": False}
+# All commands
 
-Paths = Annotated[
-    list[str], typer.Argument(metavar="PATH", help="Files, folders, or - for stdin.", **_NONE)
+DebugFlag = Annotated[bool, flag("--debug", help="Show the traceback of a failure.")]
+Log = Annotated[
+    LogLevel | None,
+    typer.Option("--log-level", case_sensitive=False, help="Log to stderr, from this level on."),
 ]
+
+# ingest, estimate
+
+Paths = Annotated[list[str], _argument("PATH", "Files, folders, or - for stdin.", **_REPEATED)]
 Include = Annotated[
     list[str],
-    typer.Option(
-        metavar="PATTERN", help="In folders, read only matching files (repeatable).", **_NONE
+    _option(
+        "--include", "PATTERN", "In folders, read only matching files (repeatable).", **_REPEATED
     ),
 ]
 Exclude = Annotated[
     list[str],
-    typer.Option(metavar="PATTERN", help="In folders, skip matching files (repeatable).", **_NONE),
+    _option("--exclude", "PATTERN", "In folders, skip matching files (repeatable).", **_REPEATED),
 ]
-
 FollowLinks = Annotated[
     list[str],
+    _option(
+        "--follow-links",
+        "TARGET",
+        "In folders, follow links to this folder or file (repeatable).",
+        **_REPEATED,
+    ),
+]
+StdinName = Annotated[str | None, _option("--id", "NAME", "The name of the text from stdin.")]
+Batch = Annotated[
+    bool, flag("--batch", help="By batches of OpenAI or Anthropic: half the price, within a day.")
+]
+Wait = Annotated[bool, flag("--wait", help="With --batch: wait for the replies.")]
+RetryFailed = Annotated[
+    bool, flag("--retry-failed", help="Ask again for the chunks that failed; takes no PATH.")
+]
+Normalize = Annotated[
+    bool | None,
     typer.Option(
-        metavar="TARGET",
-        help="In folders, follow links to this folder or file (repeatable).",
-        **_NONE,
+        "--normalize/--no-normalize", metavar="", help="Merge key elements at the end, or do not."
+    ),
+]
+Ray = Annotated[
+    str | None,
+    _option(
+        "--ray",
+        "[ADDRESS]",
+        "Read on the Ray cluster at HOST:PORT, without an address on one of this machine.",
+    ),
+]
+Verbose = Annotated[bool, flag("--verbose", help="Print a line for each document.")]
+Plan = Annotated[
+    int | None,
+    _option("--plan", "N", "Also estimate what N documents like these would need.", min=1),
+]
+
+# ask, runs
+
+Question = Annotated[
+    str | None, _argument("QUESTION", "What you want to know.", show_default=False)
+]
+AskedCorpus = Annotated[
+    str | None,
+    _option(
+        "--corpus",
+        "NAME",
+        "The corpus to ask; by default the corpus of the run to --follow, else 'default'.",
+    ),
+]
+Mode = Annotated[
+    Literal["adaptive", "paper"] | None,
+    typer.Option(
+        help="adaptive: searches, 1 to 8 turns, rarely paths; paper: 5 paths of 10 calls.",
+        show_default=False,
+    ),
+]
+QuestionFile = Annotated[
+    str | None,
+    _option("--file", "FILE", "Ask the questions of this file, one a line; - for stdin."),
+]
+AnswerFile = Annotated[
+    str | None,
+    _option(
+        "--out",
+        "FILE",
+        "Write the answers to --file here, one a line; a later run continues. Without it they go "
+        "to stdout.",
+    ),
+]
+Follow = Annotated[
+    str | None,
+    _option(
+        "--follow", "RUN", "Ask a follow-up question to the answer of this run.", show_default=False
+    ),
+]
+KeepRun = Annotated[bool, flag("--keep-run", help="Store the exploration in the graph.")]
+OtherReader = Annotated[
+    str | None,
+    _option(
+        "--reader",
+        "NAME",
+        "Ask another reader of the same texts: full-text, rag-bm25-3, read-agent-s, ...",
+        show_default=False,
+    ),
+]
+Run = Annotated[str, _argument("RUN", "The id of a run, or a unique beginning of it.")]
+Runs = Annotated[list[str] | None, _argument("RUN", "Ids of runs.")]
+AllRuns = Annotated[bool, flag("--all", help="Delete all runs.")]
+Step = Annotated[
+    int | None,
+    _option(
+        "--from",
+        "N",
+        "Start a new run before step N, as `runs show` numbers its steps.",
+        min=1,
     ),
 ]
 
-BatchFlag = Annotated[
-    bool, flag("--batch", help="By batches of OpenAI or Anthropic: half the price, within a day.")
-]
+# Corpora
 
-StdinName = Annotated[
-    str | None, typer.Option("--id", metavar="NAME", help="The name of the text from stdin.")
-]
-
-ReportOption = Annotated[
+_DOCUMENT = _argument("DOCUMENT", "The id, path or title of a document.")
+Document = Annotated[str, _DOCUMENT]
+OneDocument = Annotated[str | None, _DOCUMENT]
+WholeCorpus = Annotated[bool, flag("--all", help="Delete the whole corpus.")]
+Stages = Annotated[
     str | None,
-    typer.Option("--report", metavar="FILE", help="Also write the answer as one HTML page."),
+    _option(
+        "--stages",
+        "STAGES",
+        "The stages, separated by commas: semantic, association; or none.",
+    ),
+]
+Undo = Annotated[bool, flag("--undo", help="Undo all merges.")]
+ExportFile = Annotated[str, _argument("FILE", "The file to write, - for standard output.")]
+ImportFile = Annotated[str, _argument("FILE", "An exported corpus, - for standard input.")]
+ImportCorpus = Annotated[
+    str | None,
+    _option("--corpus", "NAME", "The corpus to import into; by default the name in the file."),
 ]
 
+# serve, token, browser
 
-def expand_paths(paths: Sequence[str], name: str | None) -> list[str]:
-    """The paths with `~` as the home folder. Raises UsageError before a server is started."""
-    from graphreader.ingestion.loading.sources import expand_home
+Host = Annotated[str, _option("--host", "ADDRESS", "The address to listen on.")]
+Port = Annotated[int, _option("--port", "N", "The port; 0 for any that is free.", min=0, max=65535)]
+AllowedHosts = Annotated[
+    list[str],
+    _option(
+        "--allowed-host",
+        "NAME",
+        "Another name of this machine that browsers may use (repeatable).",
+        **_REPEATED,
+    ),
+]
+McpCorpus = Annotated[str, _option("--corpus", "NAME", "The corpus of /mcp.")]
+ProxyHeaders = Annotated[
+    bool, flag("--proxy-headers", help="Behind a proxy: believe its X-Forwarded headers.")
+]
+RootPath = Annotated[
+    str, _option("--root-path", "PATH", "Behind a proxy: the path under which it serves this.")
+]
+FirstToken = Annotated[
+    bool,
+    flag("--first-token", help="If there is no token yet, make an admin's, and print it once."),
+]
+JsonLogs = Annotated[
+    bool, flag("--json-logs", help="Log to stderr as JSON, one line for each request.")
+]
+TokenName = Annotated[str, _argument("NAME", "The name of the token, by which it is revoked.")]
+Role = Annotated[str, _option("--role", "ROLE", "reader, writer (also reads texts in) or admin.")]
+TokenCorpora = Annotated[
+    list[str], _option("--corpus", "NAME", "A corpus that it opens (repeatable).", **_REPEATED)
+]
+Days = Annotated[float | None, _option("--days", "N", "It expires after N days.", min=0.01)]
+QuestionsAtOnce = Annotated[int | None, _option("--questions", "N", "Questions at once.", min=1)]
+CallsADay = Annotated[int | None, _option("--calls", "N", "Calls of the model a day (UTC).", min=1)]
+TokensADay = Annotated[
+    int | None, _option("--tokens", "N", "Tokens of the model a day (UTC).", min=1)
+]
+Open = Annotated[bool, flag("--open", help="Also open the page in the web browser.")]
 
-    if not paths:
-        raise UsageError("Name what to read: files, folders, or - for stdin.")
-    if (STDIN in paths) != bool(name and name.strip()):
-        raise UsageError("The text from stdin needs a name: give - and --id NAME together.")
-    expanded = expand_home(paths)
-    if STDIN in paths:
-        check_stdin()
-    elif not any(map(os.path.exists, expanded)):
-        raise UsageError(f"{', '.join(expanded)}: no such file or folder, check the path.")
-    return expanded
+# evaluate, report
 
-
-def check_stdin() -> None:
-    """Raise UsageError if stdin is a terminal: Ctrl-C would not end the waiting."""
-    if sys.stdin and sys.stdin.isatty():
-        raise UsageError("Nothing is piped in: add a file to the command, as in `< notes.txt`.")
-
-
-def read_settings(**options: object) -> "Settings":
-    """The settings of the environment and of `.env`; options that are not None win."""
-    from graphreader.settings import Settings, load_environment, misspelled
-
-    load_environment()
-    if names := misspelled():
-        print_error(f"Note: no setting is named {', '.join(names)}: check the spelling.")
-    return Settings.read(**{name: value for name, value in options.items() if value is not None})
-
-
-def import_driver() -> None:
-    """Import the Neo4j driver without the packages that it would import for unused types."""
-    hidden = [name for name in _UNUSED_BY_DRIVER if name not in sys.modules]
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: not importable
-    try:
-        import graphreader.store.connection  # noqa: F401
-    finally:
-        for name in hidden:
-            del sys.modules[name]
-
-
-@contextmanager
-def open_reader(corpus: str, *, graph: bool = True, **options: object) -> "Iterator[GraphReader]":
-    """A reader of the corpus, closed at the end; `options` that are not None are settings."""
-    settings = read_settings(**options)
-    with spinner("Opening the graph"):
-        import_driver()
-        from graphreader.graph_reader import GraphReader
-
-        reader = GraphReader(corpus, settings=settings)
-    if graph and not settings.neo4j_uri:
-        start_embedded(settings)
-    with reader, listening(WaitDisplay()):
-        yield reader
-
-
-@asynccontextmanager
-async def open_database(settings: "Settings") -> "AsyncIterator[Connection]":
-    """The database, checked, for commands for which the imports of a GraphReader are too slow."""
-    import_driver()
-    from graphreader.store import schema
-    from graphreader.store.connection import open_connection
-
-    if not settings.neo4j_uri:
-        start_embedded(settings)
-    with listening(WaitDisplay()):
-        connection = await open_connection(settings)
-        try:
-            await schema.check(connection)
-            yield connection
-        finally:
-            await connection.aclose()
-
-
-def start_embedded(settings: "Settings") -> "RunningServer":
-    """Start the embedded server unless it runs; the progress is shown on stderr."""
-    import_driver()
-    from graphreader.store.embedded import server
-
-    with spinner("Looking for Neo4j") as show:
-        return server.ensure_running(settings, start_progress(show))
-
-
-def start_progress(show: Callable[[str], None] | None = None) -> "Progress":
-    """Shows the phases of a server's start by `show`, without it as lines on stderr."""
-    shown: set[str] = set()
-
-    def progress(phase: "Phase", done: int, total: int | None) -> None:
-        text = _PHASES[phase] + (f" ({total // 10**6} MB)" if total else "")
-        if show:
-            show(f"{text}, {100 * done // total} %" if total else text)
-        elif phase not in shown:
-            shown.add(phase)
-            print_progress(f"{text} ...")
-
-    return progress
-
-
-def check_report(file: str | None) -> None:
-    """Raise UsageError if no report can be written there, before anything is paid for."""
-    if file is not None:
-        from graphreader.html_report.page import check
-
-        check(file)
-
-
-def write_report(reader: "GraphReader", reading: "Reading", file: str | None) -> None:
-    """Write the report, if requested, and print its path on stderr."""
-    if file is not None:
-        print_error(f"The report is in {reader.report(reading, file)}")
+Data = Annotated[
+    list[str] | None,
+    _argument(
+        "DATA",
+        "Data files, folders of them, or `samples`: samples/musique, samples/hotpotqa, "
+        "samples/cmrc2018_zh.",
+        show_default=False,
+    ),
+]
+Readers = Annotated[str, _option("--readers", "NAMES", "The readers to ask, separated by commas.")]
+OutFolder = Annotated[
+    str | None,
+    _option(
+        "--out",
+        "DIR",
+        "The folder for the readings, where the same command continues.",
+        show_default=False,
+    ),
+]
+Limit = Annotated[
+    int | None, _option("--limit", "N", "Only the first N questions of each dataset.", min=1)
+]
+Lengths = Annotated[
+    str,
+    _option(
+        "--lengths",
+        "SIZES",
+        "native, or contexts made longer with a pool of passages: native,16k,64k.",
+    ),
+]
+Pool = Annotated[
+    str | None,
+    _option(
+        "--pool",
+        "FILE",
+        'The passages for longer contexts, one a line: {"title": "...", "text": "..."}; by default '
+        "corpus/NAME next to the data.",
+        show_default=False,
+    ),
+]
+Contexts = Annotated[
+    Literal["documents", "text"],
+    typer.Option(
+        help="Each passage as a document of its own, or all of a question as one text, as in the "
+        "papers."
+    ),
+]
+Evidence = Annotated[
+    list[str] | None,
+    _option(
+        "--evidence",
+        "FILE",
+        "Original files of MuSiQue, HotpotQA or 2WikiMultihopQA, whose evidence the same questions "
+        "of LongBench and LV-Eval get.",
+        show_default=False,
+    ),
+]
+Models = Annotated[
+    str, _option("--models", "NAMES", "Several models, one after the other: provider:model.")
+]
+Repeats = Annotated[int, _option("--repeats", "N", "Ask each question N times.", min=1)]
+Rate = Annotated[
+    bool | None,
+    flag(
+        "--rate/--no-rate",
+        help="Let a model rate answers and evidence; the default if a model is configured.",
+    ),
+]
+EqualReading = Annotated[
+    bool,
+    flag(
+        "--equal-reading",
+        help="Compare with rankings that read as many tokens as GraphReader did.",
+    ),
+]
+Seed = Annotated[
+    int,
+    _option(
+        "--seed",
+        "N",
+        "Another random draw: of contexts, of random nodes, of a model's replies.",
+        min=0,
+    ),
+]
+Concurrency = Annotated[
+    int | None,
+    _option("--concurrency", "N", "Questions at once; without a model two.", min=1, max=256),
+]
+MaxCost = Annotated[
+    float | None, _option("--max-cost", "DOLLARS", "Stop when this much is spent.", min=0)
+]
+CostAgreed = Annotated[bool, flag("--yes", "-y", help="Do not ask for confirmation of the cost.")]
+EstimateOnly = Annotated[bool, flag("--estimate-only", help="Only print what it would cost.")]
+ResultsFolder = Annotated[str, _argument("DIR", "The folder that `graphreader evaluate` filled.")]

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
-from rich.text import Text
 
+from graphreader.cli import options
 from graphreader.cli.console import (
     confirm_or_exit,
     local_time,
@@ -14,27 +14,20 @@ from graphreader.cli.console import (
     print_json,
     print_result,
     print_table,
+    styled_status,
     wide_console,
 )
-from graphreader.cli.options import (
-    JsonFlag,
-    MaxCalls,
-    MaxTokens,
-    OnlyCorpus,
-    QuietFlag,
-    ReportOption,
-    YesFlag,
+from graphreader.cli.startup import (
     check_report,
-    flag,
     open_reader,
+    read_runs,
     read_settings,
     write_report,
 )
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
-    from graphreader.agent.run_store import RunSummary, Status
-    from graphreader.settings import Settings
+    from graphreader.agent.run_store import RunSummary
 
 LIST_EXAMPLES = (
     "graphreader runs list --corpus library",
@@ -47,20 +40,10 @@ SHOW_EXAMPLES = (
 RESUME_EXAMPLES = ("graphreader runs resume 4f2a", "graphreader runs resume 4f2a --from 3")
 DELETE_EXAMPLES = ("graphreader runs delete 4f2a 9c01", "graphreader runs delete --all --yes")
 
-_STATUS_STYLES: "dict[Status, str]" = {
-    "running": "cyan",
-    "finished": "green",
-    "failed": "red",
-    "interrupted": "yellow",
-}
 _QUESTION_WIDTH = 100
 
-Run = Annotated[
-    str, typer.Argument(help="The id of a run, or a unique beginning of it.", metavar="RUN")
-]
 
-
-def list_runs(corpus: OnlyCorpus = None, json: JsonFlag = False) -> None:
+def list_runs(corpus: options.OnlyCorpus = None, json: options.Json = False) -> None:
     """List the kept runs, newest first."""
     import asyncio
 
@@ -76,17 +59,6 @@ def list_runs(corpus: OnlyCorpus = None, json: JsonFlag = False) -> None:
         )
 
 
-async def read_runs(settings: "Settings", corpus: str | None = None) -> "list[RunSummary]":
-    """The kept runs, without the imports of a GraphReader, which are slow."""
-    from graphreader.agent.run_store import RunStore
-
-    store = RunStore(settings.database_of("runs"))
-    try:
-        return await store.summaries(corpus)
-    finally:
-        await store.aclose()
-
-
 def _print_runs(runs: "Sequence[RunSummary]") -> None:
     rows = []
     for run in runs:
@@ -95,12 +67,7 @@ def _print_runs(runs: "Sequence[RunSummary]") -> None:
     print_table(rows, "Run", "Began", "Status", "Corpus", "Question")
 
 
-def styled_status(status: "Status") -> Text:
-    """The status of a run in its color."""
-    return Text(status, _STATUS_STYLES[status])
-
-
-def show_run(run: Run, report: ReportOption = None, json: JsonFlag = False) -> None:
+def show_run(run: options.Run, report: options.Report = None, json: options.Json = False) -> None:
     """Show a run step by step: plan, functions and reasons, notebooks, answer."""
     check_report(report)
     with open_reader("default", graph=report is not None) as reader:
@@ -118,20 +85,12 @@ def show_run(run: Run, report: ReportOption = None, json: JsonFlag = False) -> N
 
 
 def resume_run(
-    run: Run,
-    step: Annotated[
-        int | None,
-        typer.Option(
-            "--from",
-            min=1,
-            metavar="N",
-            help="Start a new run before step N, as `runs show` numbers its steps.",
-        ),
-    ] = None,
-    max_calls: MaxCalls = None,
-    max_tokens: MaxTokens = None,
-    json: JsonFlag = False,
-    _quiet: QuietFlag = False,
+    run: options.Run,
+    step: options.Step = None,
+    max_calls: options.MaxCalls = None,
+    max_tokens: options.MaxTokens = None,
+    json: options.Json = False,
+    _quiet: options.Quiet = False,
 ) -> None:
     """Continue an interrupted run; no decision is asked again."""
     with open_reader("default", max_calls=max_calls, max_tokens=max_tokens) as reader:
@@ -143,10 +102,10 @@ def resume_run(
 
 
 def delete_runs(
-    runs: Annotated[list[str] | None, typer.Argument(help="Ids of runs.", metavar="RUN")] = None,
-    everything: Annotated[bool, flag("--all", help="Delete all runs.")] = False,
-    yes: YesFlag = False,
-    json: JsonFlag = False,
+    runs: options.Runs = None,
+    everything: options.AllRuns = False,
+    yes: options.Yes = False,
+    json: options.Json = False,
 ) -> None:
     """Delete runs with their steps and decisions. Active runs stay."""
     if bool(runs) == everything:

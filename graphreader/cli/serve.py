@@ -6,21 +6,13 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from graphreader.cli import options
 from graphreader.cli.console import print_error, print_json, print_result, print_table
 from graphreader.cli.log import set_up_server_logging
-from graphreader.cli.main import Interrupted
-from graphreader.cli.options import (
-    JsonFlag,
-    corpus_option,
-    flag,
-    read_settings,
-    start_embedded,
-    start_progress,
-)
+from graphreader.cli.signals import Interrupted
+from graphreader.cli.startup import read_settings, start_embedded, start_progress
 from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,35 +31,14 @@ _EXTRA = "serve"
 
 def serve(
     *,
-    host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="The address to listen on.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="N", help="The port; 0 for any that is free.")
-    ] = 8321,
-    corpus: Annotated[str, corpus_option("The corpus of /mcp.")] = "default",
-    allowed_host: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAME",
-            help="Another name of this machine that browsers may use (repeatable).",
-            default_factory=list,
-            show_default=False,
-        ),
-    ],
-    proxy_headers: Annotated[
-        bool, flag("--proxy-headers", help="Behind a proxy: believe its X-Forwarded headers.")
-    ] = False,
-    root_path: Annotated[
-        str, typer.Option(metavar="PATH", help="Behind a proxy: the path that it serves this at.")
-    ] = "",
-    first_token: Annotated[
-        bool,
-        flag("--first-token", help="If there is no token yet, make an admin's, and print it once."),
-    ] = False,
-    json_logs: Annotated[
-        bool, flag("--json-logs", help="Log to stderr as JSON, a line a request.")
-    ] = False,
+    host: options.Host = "127.0.0.1",
+    port: options.Port = 8321,
+    corpus: options.McpCorpus = "default",
+    allowed_host: options.AllowedHosts,
+    proxy_headers: options.ProxyHeaders = False,
+    root_path: options.RootPath = "",
+    first_token: options.FirstToken = False,
+    json_logs: options.JsonLogs = False,
 ) -> None:
     """Serve the page, the HTTP interface and MCP for all corpora.
 
@@ -96,9 +67,9 @@ def serve(
     listening = _listen(host, port)
     if not settings.neo4j_uri:
         start_embedded(settings)
-    options = ServeOptions(with_tokens, [host, *allowed_host], root_path, corpus)
+    serving = ServeOptions(with_tokens, [host, *allowed_host], root_path, corpus)
     reader = GraphReader(settings=settings, server_progress=None if json_logs else start_progress())
-    server = make_server(reader, options, proxy_headers=proxy_headers)
+    server = make_server(reader, serving, proxy_headers=proxy_headers)
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     print(f"GraphReader: http://{shown}:{listening.getsockname()[1]}{root_path}/", flush=True)
     if needs_first:
@@ -155,32 +126,14 @@ def _store() -> "TokenStore":
 
 def create_token(
     *,
-    name: Annotated[str, typer.Argument(help="A name, to revoke it by.", metavar="NAME")],
-    role: Annotated[
-        str, typer.Option(metavar="ROLE", help="reader, writer (also reads texts in) or admin.")
-    ] = "reader",
-    corpus: Annotated[
-        list[str],
-        typer.Option(
-            metavar="NAME",
-            help="A corpus that it opens (repeatable).",
-            default_factory=list,
-            show_default=False,
-        ),
-    ],
-    days: Annotated[
-        float | None, typer.Option(min=0.01, metavar="N", help="It expires after so many days.")
-    ] = None,
-    questions: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Questions at once.")
-    ] = None,
-    calls: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Calls of the model a day (UTC).")
-    ] = None,
-    tokens: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="The model's tokens a day (UTC).")
-    ] = None,
-    json: JsonFlag = False,
+    name: options.TokenName,
+    role: options.Role = "reader",
+    corpus: options.TokenCorpora,
+    days: options.Days = None,
+    questions: options.QuestionsAtOnce = None,
+    calls: options.CallsADay = None,
+    tokens: options.TokensADay = None,
+    json: options.Json = False,
 ) -> None:
     """Make an access token and print it, once: only its hash is kept."""
     limits: Any = {"questions": questions, "calls": calls, "tokens": tokens}
@@ -188,7 +141,7 @@ def create_token(
     print_result({"name": name, "token": secret}, secret, json=json)
 
 
-def list_tokens(json: JsonFlag = False) -> None:
+def list_tokens(json: options.Json = False) -> None:
     """List the tokens, without their secrets."""
     found = _store().all()
     if json:
@@ -216,8 +169,8 @@ def _row(token: "Token") -> list[str]:
 
 
 def revoke_token(
-    name: Annotated[str, typer.Argument(help="The token's name.", metavar="NAME")],
-    json: JsonFlag = False,
+    name: options.TokenName,
+    json: options.Json = False,
 ) -> None:
     """Revoke a token: it is refused from now on."""
     _store().revoke(name)

@@ -6,12 +6,13 @@ import sys
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.filesize import decimal
 from rich.text import Text
 
+from graphreader.cli import options
 from graphreader.cli.console import (
     confirm_or_exit,
     literal,
@@ -23,14 +24,11 @@ from graphreader.cli.console import (
     print_table,
     wide_console,
 )
-from graphreader.cli.main import HANDLED_SIGNALS
-from graphreader.cli.options import (
-    JsonFlag,
-    YesFlag,
-    corpus_option,
-    flag,
+from graphreader.cli.signals import HANDLED_SIGNALS
+from graphreader.cli.startup import (
     import_driver,
     open_database,
+    read_runs,
     read_settings,
     start_embedded,
     start_progress,
@@ -50,7 +48,7 @@ if TYPE_CHECKING:
     from graphreader.store.embedded.server import RunningServer
 
 
-def doctor(json: JsonFlag = False) -> None:
+def doctor(json: options.Json = False) -> None:
     """Check settings, Neo4j, model and embeddings; say what to do about each failure.
 
     Exits with 1 if a check fails. A configured model is asked one short question.
@@ -136,8 +134,6 @@ async def _check_corpora(settings: "Settings") -> str:
 
 
 async def _check_runs(settings: "Settings") -> str:
-    from graphreader.cli.runs import read_runs
-
     return f"{plural(len(await read_runs(settings)), 'run')} in PostgreSQL"
 
 
@@ -185,8 +181,8 @@ async def _check_embeddings(settings: "Settings") -> str:
 
 
 def browser(
-    open_: Annotated[bool, flag("--open", help="Also open the page in the web browser.")] = False,
-    json: JsonFlag = False,
+    open_: options.Open = False,
+    json: options.Json = False,
 ) -> None:
     """Print the address of Neo4j Browser and what to type there.
 
@@ -227,14 +223,14 @@ def browser(
             print_error("No web browser could be opened: open the address by hand.")
 
 
-def start_neo4j(json: JsonFlag = False) -> None:
+def start_neo4j(json: options.Json = False) -> None:
     """Start the embedded Neo4j unless it runs. It keeps running when this command ends."""
     settings = read_settings()
     _note_configured(settings)
     _print_server(start_embedded(settings), json)
 
 
-def stop_neo4j(json: JsonFlag = False) -> None:
+def stop_neo4j(json: options.Json = False) -> None:
     """Stop the embedded Neo4j. The graph stays on disk."""
     from graphreader.store.embedded import server
 
@@ -243,7 +239,7 @@ def stop_neo4j(json: JsonFlag = False) -> None:
     print_result({"stopped": stopped}, text, json=json)
 
 
-def neo4j_status(json: JsonFlag = False) -> None:
+def neo4j_status(json: options.Json = False) -> None:
     """Show where the embedded Neo4j runs and how to connect. Exits with 1 if it does not run."""
     from graphreader.store.embedded import server
 
@@ -279,7 +275,7 @@ def _print_server(server: "RunningServer", json: bool) -> None:
     print("Stop it with: graphreader neo4j stop")
 
 
-def cache_stats(json: JsonFlag = False) -> None:
+def cache_stats(json: options.Json = False) -> None:
     """Count the cached replies, in all and by model."""
     cache = _reply_cache()
     counts = cache.stats()
@@ -304,7 +300,7 @@ def _iso_time(moment: float | None) -> str | None:
     return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds") if moment else None
 
 
-def clear_cache(yes: YesFlag = False, json: JsonFlag = False) -> None:
+def clear_cache(yes: options.Yes = False, json: options.Json = False) -> None:
     """Delete all cached replies. The graph and its corpora stay as they are."""
     cache = _reply_cache()
     question = "Delete all cached replies, and pay for repeated requests again?"
@@ -320,7 +316,7 @@ def _reply_cache() -> "ReplyCache":
     return ReplyCache(read_settings().database_of("replies"))
 
 
-def mcp(corpus: Annotated[str, corpus_option("The corpus to serve.")] = "default") -> None:
+def mcp(corpus: options.Corpus = "default") -> None:
     """Serve a corpus, for reading only, to MCP clients (Claude, Cursor, ...) on stdin and stdout.
 
     A client starts this command itself: docs/in-your-code.md shows how to register it.

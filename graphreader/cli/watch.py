@@ -30,7 +30,6 @@ from graphreader.agent.events import (
 )
 from graphreader.cli.console import (
     Quiet,
-    WaitDisplay,
     cost_text,
     literal,
     literal_line,
@@ -38,9 +37,10 @@ from graphreader.cli.console import (
     plural,
     print_json,
     print_progress,
+    styled_status,
 )
-from graphreader.cli.main import Interrupted
-from graphreader.cli.runs import styled_status
+from graphreader.cli.progress import WaitDisplay
+from graphreader.cli.signals import Interrupted
 from graphreader.html_report.citations import CitedText, answer_title, cited_answer
 from graphreader.reading import Citation, FunctionCall, Path, Reading, Stopped
 from graphreader.runs import KeptRun

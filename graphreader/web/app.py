@@ -155,14 +155,14 @@ def make_server(
         server_header=False,
         timeout_graceful_shutdown=grace,
     )
-    return Server(config)
+    return WebServer(config)
 
 
-class Server(uvicorn.Server):
-    """Stops runs and jobs before it waits for connections: so those who watch know, and end."""
+class WebServer(uvicorn.Server):
+    """A uvicorn server that first ends runs and jobs, then waits for their watchers to leave."""
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
-        """End."""
+        """Stop the services and then the server."""
         app: Any = self.config.app
         await app.state.services.stop()
         AppStatus.should_exit = True  # other streams end within half a second

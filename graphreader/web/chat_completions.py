@@ -18,7 +18,7 @@ from graphreader.reading import Reading
 from graphreader.runs import RunRequest
 from graphreader.web.live_runs import LiveRun
 from graphreader.web.problems import NO_CORPUS, detail_of, status_of
-from graphreader.web.services import EventStream, Server, Visitor
+from graphreader.web.services import EventStream, ServicesDep, Visitor
 
 router = APIRouter(tags=["OpenAI-compatible"], prefix="/v1")
 
@@ -57,14 +57,14 @@ class Completion(BaseModel):
 
 
 @router.get("/models")
-async def models(server: Server, visitor: Visitor) -> dict[str, Any]:
+async def models(server: ServicesDep, visitor: Visitor) -> dict[str, Any]:
     """List the corpora as models."""
     names = [one.corpus for one in await server.reader.acorpora() if visitor.sees(one.corpus)]
     return {"object": "list", "data": [_model(name) for name in names]}
 
 
 @router.get("/models/{model:path}")
-async def model(model: str, server: Server, visitor: Visitor) -> dict[str, Any]:
+async def model(model: str, server: ServicesDep, visitor: Visitor) -> dict[str, Any]:
     """Show a corpus as a model."""
     known = {one.corpus for one in await server.reader.acorpora() if visitor.sees(one.corpus)}
     if model not in known:
@@ -77,7 +77,7 @@ def _model(name: str) -> dict[str, Any]:
 
 
 @router.post("/chat/completions")
-async def complete(asked: Completion, server: Server, visitor: Visitor) -> Response:
+async def complete(asked: Completion, server: ServicesDep, visitor: Visitor) -> Response:
     """Answer the last message of the user from a corpus; citations are annotations and text."""
     try:
         if not visitor.sees(asked.model):

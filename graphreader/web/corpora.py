@@ -27,7 +27,7 @@ from graphreader.web.services import (
     EventStream,
     Paged,
     Readable,
-    Server,
+    ServicesDep,
     Visitor,
     Writable,
     must_write,
@@ -56,7 +56,7 @@ class Texts(BaseModel):
 
 
 @router.get("/api/corpora")
-async def corpora(server: Server, visitor: Visitor, page: Paged) -> dict[str, Any]:
+async def corpora(server: ServicesDep, visitor: Visitor, page: Paged) -> dict[str, Any]:
     """List the corpora that the token opens."""
     return page.of(
         "corpora", [one for one in await server.reader.acorpora() if visitor.sees(one.corpus)]
@@ -64,13 +64,13 @@ async def corpora(server: Server, visitor: Visitor, page: Paged) -> dict[str, An
 
 
 @router.get("/api/corpora/{corpus}")
-async def stats(corpus: Readable, server: Server) -> dict[str, Any]:
+async def stats(corpus: Readable, server: ServicesDep) -> dict[str, Any]:
     """Count what a corpus has."""
     return asdict(await server.reader.at(corpus).astats())
 
 
 @router.delete("/api/corpora/{corpus}")
-async def delete_corpus(corpus: Writable, server: Server) -> dict[str, int]:
+async def delete_corpus(corpus: Writable, server: ServicesDep) -> dict[str, int]:
     """Delete a whole corpus."""
     return {"deleted": await server.reader.at(corpus).adelete(everything=True)}
 
@@ -78,7 +78,7 @@ async def delete_corpus(corpus: Writable, server: Server) -> dict[str, int]:
 @router.get("/api/corpora/{corpus}/documents")
 async def documents(
     corpus: Readable,
-    server: Server,
+    server: ServicesDep,
     page: Paged,
     title: Annotated[str, Query(max_length=300, description="Words of the title.")] = "",
 ) -> dict[str, Any]:
@@ -88,7 +88,7 @@ async def documents(
 
 
 @router.delete("/api/corpora/{corpus}/documents/{document}", status_code=HTTPStatus.NO_CONTENT)
-async def delete_document(document: str, corpus: Writable, server: Server) -> None:
+async def delete_document(document: str, corpus: Writable, server: ServicesDep) -> None:
     """Delete a document, by its id."""
     await server.reader.at(corpus).adelete(document)
 
@@ -98,7 +98,9 @@ async def delete_document(document: str, corpus: Writable, server: Server) -> No
     status_code=HTTPStatus.ACCEPTED,
     max_body_size=MOST_UPLOADED,
 )
-async def upload(request: Request, corpus: Writable, server: Server, visitor: Visitor) -> Response:
+async def upload(
+    request: Request, corpus: Writable, server: ServicesDep, visitor: Visitor
+) -> Response:
     """Read texts in: files as multipart/form-data, or JSON `{"documents": [{"id", "text"}]}`.
 
     The reply is the job that reads them; the name of a file (a path with /, as of a folder) names
@@ -129,7 +131,7 @@ async def upload(request: Request, corpus: Writable, server: Server, visitor: Vi
 
 
 @router.post("/api/corpora/{corpus}/retry", status_code=HTTPStatus.ACCEPTED)
-async def retry(corpus: Writable, server: Server, visitor: Visitor) -> Response:
+async def retry(corpus: Writable, server: ServicesDep, visitor: Visitor) -> Response:
     """Extract the facts of the chunks that have none, and of no others; the reply is the job."""
     queued = await server.jobs.submit(server.jobs.new_id(), corpus, visitor.name, ())
     headers = {"Location": f"/api/jobs/{queued.job}"}
@@ -276,13 +278,13 @@ def open_numbered(folder: Path, number: int, name: str) -> Any:
 
 
 @router.get("/api/jobs")
-async def jobs(server: Server, visitor: Visitor, page: Paged) -> dict[str, Any]:
+async def jobs(server: ServicesDep, visitor: Visitor, page: Paged) -> dict[str, Any]:
     """List the jobs of reading in, newest first."""
     found = [one for one in await server.jobs.store.all() if visitor.sees(one.corpus)]
     return page.of("jobs", [asdict(one) for one in found])
 
 
-async def _job(job: str, server: Server, visitor: Visitor) -> Job:
+async def _job(job: str, server: ServicesDep, visitor: Visitor) -> Job:
     found = await server.jobs.store.find(job)
     if found is None or not visitor.sees(found.corpus):
         raise UnknownDocumentError("There is no such job, or this token does not open it.")
@@ -290,14 +292,14 @@ async def _job(job: str, server: Server, visitor: Visitor) -> Job:
 
 
 @router.get("/api/jobs/{job}")
-async def show_job(job: str, server: Server, visitor: Visitor) -> dict[str, Any]:
+async def show_job(job: str, server: ServicesDep, visitor: Visitor) -> dict[str, Any]:
     """Show a job and how far it is."""
     found = await _job(job, server, visitor)
     return {**asdict(found), "progress": dict(server.jobs.progress_of(job))}
 
 
 @router.get("/api/jobs/{job}/events")
-async def watch_job(job: str, server: Server, visitor: Visitor) -> Response:
+async def watch_job(job: str, server: ServicesDep, visitor: Visitor) -> Response:
     """Watch a job: itself and its progress, whenever they change."""
     await _job(job, server, visitor)
 
@@ -309,7 +311,7 @@ async def watch_job(job: str, server: Server, visitor: Visitor) -> Response:
 
 
 @router.post("/api/jobs/{job}/cancel", status_code=HTTPStatus.NO_CONTENT)
-async def cancel_job(job: str, server: Server, visitor: Visitor) -> None:
+async def cancel_job(job: str, server: ServicesDep, visitor: Visitor) -> None:
     """Cancel a job; what it has read stays."""
     found = await _job(job, server, visitor)
     must_write(visitor)
@@ -319,7 +321,7 @@ async def cancel_job(job: str, server: Server, visitor: Visitor) -> None:
 @router.get("/api/corpora/{corpus}/key-elements")
 async def search(
     corpus: Readable,
-    server: Server,
+    server: ServicesDep,
     text: Annotated[str, Query(max_length=2_000, description="Words, a name or a question.")],
     limit: Annotated[int, Query(ge=1, le=1000)] = 20,
 ) -> dict[str, Any]:
@@ -328,7 +330,7 @@ async def search(
 
 
 @router.get("/api/corpora/{corpus}/key-elements/{element}/facts")
-async def facts(element: str, corpus: Readable, server: Server) -> dict[str, Any]:
+async def facts(element: str, corpus: Readable, server: ServicesDep) -> dict[str, Any]:
     """Read the atomic facts that name a key element, by its id, name or wording."""
     return asdict(await server.reader.at(corpus).afacts(element))
 
@@ -337,7 +339,7 @@ async def facts(element: str, corpus: Readable, server: Server) -> dict[str, Any
 async def neighbors(
     element: str,
     corpus: Readable,
-    server: Server,
+    server: ServicesDep,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> dict[str, Any]:
     """Find the key elements of common facts, those that share most first."""
@@ -346,19 +348,19 @@ async def neighbors(
 
 
 @router.get("/api/corpora/{corpus}/documents/{document}/outline")
-async def outline(document: str, corpus: Readable, server: Server) -> dict[str, Any]:
+async def outline(document: str, corpus: Readable, server: ServicesDep) -> dict[str, Any]:
     """The outline of a document: its headings, and a sentence about each chunk."""
     return {"chunks": [asdict(one) for one in await server.reader.at(corpus).aoutline(document)]}
 
 
 @router.get("/api/corpora/{corpus}/documents/{document}/chunks/{chunk}")
-async def chunk(document: str, chunk: int, corpus: Readable, server: Server) -> dict[str, Any]:
+async def chunk(document: str, chunk: int, corpus: Readable, server: ServicesDep) -> dict[str, Any]:
     """Read a chunk in full, by its index in the document, from 0."""
     return asdict(await server.reader.at(corpus).achunk(document, chunk))
 
 
 @router.get("/api/corpora/{corpus}/export")
-async def export(corpus: Readable, server: Server) -> Response:
+async def export(corpus: Readable, server: ServicesDep) -> Response:
     """The whole corpus as JSON Lines, for `graphreader import`."""
     folder = await asyncio.to_thread(tempfile.mkdtemp, prefix="graphreader-export-")
     remove = BackgroundTask(shutil.rmtree, folder, True)

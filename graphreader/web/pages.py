@@ -37,8 +37,8 @@ from graphreader.web.services import (
     Page,
     Paged,
     Readable,
-    Server,
     Services,
+    ServicesDep,
     Visitor,
     titled,
 )
@@ -133,7 +133,7 @@ def refusal(request: Request, status: int, detail: str) -> Response | None:
 
 
 @router.get("/")
-async def home(request: Request, server: Server, visitor: Visitor) -> Response:
+async def home(request: Request, server: ServicesDep, visitor: Visitor) -> Response:
     """The corpora."""
     corpora = [one for one in await server.reader.acorpora() if visitor.sees(one.corpus)]
     return page(request, "home.html", corpora=corpora, may_create=visitor.role == "admin")
@@ -146,7 +146,9 @@ async def login_page(request: Request) -> Response:
 
 
 @router.post("/login")
-async def login(request: Request, server: Server, token: Annotated[str, Form()] = "") -> Response:
+async def login(
+    request: Request, server: ServicesDep, token: Annotated[str, Form()] = ""
+) -> Response:
     """Keep a token in a cookie that no script and no other site can use."""
     found = await server.tokens.afind(token.strip()) if server.tokens else None
     if found is None:
@@ -196,7 +198,7 @@ def _to_documents(request: Request, corpus: str) -> Response:
 
 @router.get("/corpora/{corpus}")
 async def ask_page(
-    corpus: Readable, request: Request, server: Server, visitor: Visitor
+    corpus: Readable, request: Request, server: ServicesDep, visitor: Visitor
 ) -> Response:
     """The question box, and the latest questions."""
     summary = await _summary(server, corpus)
@@ -215,7 +217,7 @@ async def _summary(server: Services, corpus: str) -> CorpusSummary | None:
 
 @router.get("/corpora/{corpus}/sizes")
 async def sizes_part(
-    corpus: Readable, request: Request, server: Server, visitor: Visitor
+    corpus: Readable, request: Request, server: ServicesDep, visitor: Visitor
 ) -> Response:
     """The sizes of a corpus, which take seconds where it is large: a part of the page above."""
     summary = await _summary(server, corpus)
@@ -229,7 +231,7 @@ async def sizes_part(
 
 @router.get("/corpora/{corpus}/runs")
 async def runs_page(
-    corpus: Readable, request: Request, server: Server, visitor: Visitor, part: Paged
+    corpus: Readable, request: Request, server: ServicesDep, visitor: Visitor, part: Paged
 ) -> Response:
     """All kept runs."""
     runs = await server.reader.aruns(corpus)
@@ -245,7 +247,7 @@ def _part(part: Page, items: list[Any], name: str) -> dict[str, Any]:
 async def documents_page(
     corpus: Readable,
     request: Request,
-    server: Server,
+    server: ServicesDep,
     visitor: Visitor,
     part: Paged,
     title: Annotated[str, Query(max_length=300)] = "",
@@ -295,7 +297,7 @@ def _shown(server: Services, job: Job) -> _ShownJob:
 
 @router.get("/corpora/{corpus}/jobs/live")
 async def live_jobs(
-    corpus: Readable, request: Request, server: Server, visitor: Visitor
+    corpus: Readable, request: Request, server: ServicesDep, visitor: Visitor
 ) -> Response:
     """The jobs of a corpus, whenever they have changed, until all are over."""
 
@@ -320,7 +322,7 @@ async def document_page(
     corpus: Readable,
     document: str,
     request: Request,
-    server: Server,
+    server: ServicesDep,
     visitor: Visitor,
     chunk: Annotated[int, Query(ge=0, le=2**31)] = 0,
     start: Annotated[int, Query(ge=0, le=2**53)] = 0,
@@ -345,7 +347,7 @@ async def document_page(
 async def search_page(
     corpus: Readable,
     request: Request,
-    server: Server,
+    server: ServicesDep,
     visitor: Visitor,
     text: Annotated[str, Query(max_length=2_000)] = "",
 ) -> Response:
@@ -367,7 +369,7 @@ async def element_page(
     corpus: Readable,
     element: str,
     request: Request,
-    server: Server,
+    server: ServicesDep,
     visitor: Visitor,
     neighbors: Annotated[int, Query(ge=1, le=_MOST_NEIGHBORS)] = 30,
 ) -> Response:

@@ -24,7 +24,7 @@ from graphreader.web.services import (
     EventStream,
     Paged,
     Readable,
-    Server,
+    ServicesDep,
     Visitor,
     corpus_of_run,
     must_write,
@@ -52,7 +52,7 @@ class Question(BaseModel):
 async def ask(
     asked: Question,
     corpus: Readable,
-    server: Server,
+    server: ServicesDep,
     visitor: Visitor,
     accept: Annotated[str, Header()] = "",
     prefer: Annotated[str, Header()] = "",
@@ -115,13 +115,13 @@ def _sent(number: int, event: LiveEvent) -> ServerSentEvent:
 
 
 @router.get("/api/corpora/{corpus}/runs")
-async def runs(corpus: Readable, server: Server, page: Paged) -> dict[str, Any]:
+async def runs(corpus: Readable, server: ServicesDep, page: Paged) -> dict[str, Any]:
     """List the kept runs of a corpus, newest first."""
     return page.of("runs", await server.reader.aruns(corpus))
 
 
 @router.get("/api/runs/{run}")
-async def run(run: str, server: Server, visitor: Visitor) -> dict[str, Any]:
+async def run(run: str, server: ServicesDep, visitor: Visitor) -> dict[str, Any]:
     """Show a run: its events so far, and its reading if it is over."""
     corpus = await corpus_of_run(server, visitor, run)
     if live := server.runs.find(run):
@@ -136,7 +136,7 @@ async def run(run: str, server: Server, visitor: Visitor) -> dict[str, Any]:
 @router.get("/api/runs/{run}/events")
 async def watch(
     run: str,
-    server: Server,
+    server: ServicesDep,
     visitor: Visitor,
     last_event_id: Annotated[str, Header()] = "",
 ) -> Response:
@@ -155,7 +155,7 @@ async def watch(
 
 
 @router.post("/api/runs/{run}/stop", status_code=HTTPStatus.NO_CONTENT)
-async def stop(run: str, server: Server, visitor: Visitor) -> None:
+async def stop(run: str, server: ServicesDep, visitor: Visitor) -> None:
     """Stop a run that is under way; it can be resumed. Others' runs take a writer's token."""
     await corpus_of_run(server, visitor, run)
     if (live := server.runs.find(run)) and live.holder != visitor.name:
@@ -169,7 +169,7 @@ async def stop(run: str, server: Server, visitor: Visitor) -> None:
 
 
 @router.post("/api/runs/{run}/resume", status_code=HTTPStatus.ACCEPTED)
-async def resume(run: str, server: Server, visitor: Visitor) -> dict[str, str]:
+async def resume(run: str, server: ServicesDep, visitor: Visitor) -> dict[str, str]:
     """Go on with a run that was stopped or has failed; watch it under its id."""
     corpus = await corpus_of_run(server, visitor, run)
     kept = (await server.reader.arun(run)).summary
@@ -181,7 +181,7 @@ async def resume(run: str, server: Server, visitor: Visitor) -> dict[str, str]:
 
 
 @router.delete("/api/runs/{run}", status_code=HTTPStatus.NO_CONTENT)
-async def delete(run: str, server: Server, visitor: Visitor) -> None:
+async def delete(run: str, server: ServicesDep, visitor: Visitor) -> None:
     """Delete a run that is over."""
     await corpus_of_run(server, visitor, run)
     must_write(visitor)
@@ -190,7 +190,7 @@ async def delete(run: str, server: Server, visitor: Visitor) -> None:
 
 
 @router.get("/api/runs/{run}/report", response_class=HTMLResponse)
-async def report(run: str, server: Server, visitor: Visitor) -> Response:
+async def report(run: str, server: ServicesDep, visitor: Visitor) -> Response:
     """The report of a finished run, one HTML page that can be handed on."""
     await corpus_of_run(server, visitor, run)
     live = server.runs.find(run)

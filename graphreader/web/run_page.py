@@ -17,7 +17,7 @@ from graphreader.web.live_runs import LiveRun
 from graphreader.web.pages import CHANGE_SECONDS, page, render
 from graphreader.web.problems import detail_of
 from graphreader.web.run_progress import RunProgress
-from graphreader.web.services import EventStream, Server, Services, Visitor, corpus_of_run
+from graphreader.web.services import EventStream, Services, ServicesDep, Visitor, corpus_of_run
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 _STORED_SECONDS = 3.0  # between looks at a run that another process works on
@@ -96,7 +96,7 @@ async def _run_part(request: Request, server: Services, view: _RunView) -> str:
 
 
 @router.get("/runs/{run}")
-async def run_page(run: str, request: Request, server: Server, visitor: Visitor) -> Response:
+async def run_page(run: str, request: Request, server: ServicesDep, visitor: Visitor) -> Response:
     """A run: live while it is under way, then with its answer."""
     view = await _view(server, visitor, run)
     part = await _run_part(request, server, view)
@@ -124,7 +124,7 @@ async def _earlier(server: Services, visitor: Token, view: _RunView) -> AsyncIte
 
 
 @router.get("/runs/{run}/live")
-async def live_run(run: str, request: Request, server: Server, visitor: Visitor) -> Response:
+async def live_run(run: str, request: Request, server: ServicesDep, visitor: Visitor) -> Response:
     """The sections of a run, whenever they have changed, until it is over."""
     await corpus_of_run(server, visitor, run)
 

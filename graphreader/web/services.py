@@ -50,7 +50,7 @@ async def token_of(request: Request) -> Token:
     return token
 
 
-Server = Annotated[Services, Depends(services)]
+ServicesDep = Annotated[Services, Depends(services)]
 Visitor = Annotated[Token, Depends(token_of)]
 CorpusName = Annotated[str, Path(description="The name of a corpus.")]
 

@@ -28,7 +28,7 @@ from graphreader.cli.console import (
     print_table,
     rounded,
 )
-from graphreader.cli.main import Interrupted, handle_signals
+from graphreader.cli.signals import Interrupted, handle_signals
 from graphreader.errors import (
     DocumentError,
     ModelRefusedError,

@@ -11,8 +11,9 @@ import typer
 from typer.main import get_command
 
 from graphreader.cli.app import app
-from graphreader.cli.console import Quiet, WaitDisplay
+from graphreader.cli.console import Quiet
 from graphreader.cli.ingest import IngestProgress, print_ingest_report, with_ray_address
+from graphreader.cli.progress import WaitDisplay
 from graphreader.documents import Skipped
 from graphreader.ingestion.report import (
     ChunkProgress,

@@ -28,8 +28,8 @@ from graphreader.agent.events import (
 from graphreader.agent.run_store import RunSummary
 from graphreader.cli import console as console_module
 from graphreader.cli.console import Quiet
-from graphreader.cli.main import Interrupted
 from graphreader.cli.runs import _print_runs
+from graphreader.cli.signals import Interrupted
 from graphreader.cli.watch import print_run, watch
 from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
 from graphreader.runs import KeptRun
