@@ -50,7 +50,7 @@ def ask(
     corpus: options.AskedCorpus = None,
     mode: options.Mode = None,
     file: options.QuestionFile = None,
-    out: options.AnswerFile = None,
+    out: options.OutFile = None,
     follow: options.Follow = None,
     keep_run: options.KeepRun = False,
     max_calls: options.MaxCalls = None,

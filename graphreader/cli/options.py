@@ -128,7 +128,7 @@ QuestionFile = Annotated[
     str | None,
     _option("--file", "FILE", "Ask the questions of this file, one a line; - for stdin."),
 ]
-AnswerFile = Annotated[
+OutFile = Annotated[
     str | None,
     _option(
         "--out",

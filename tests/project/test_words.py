@@ -57,7 +57,6 @@ AMBIGUOUS = {
     "Context",
     "Element",
     "Hit",
-    "JobProgress",
     "Limits",
     "Passage",
     "Plan",
