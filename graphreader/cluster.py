@@ -270,7 +270,7 @@ class ClusterDecider:
         """See `Decider.decide`."""
         ask = partial(self._ask, task, budget or Budget())
         if isinstance(self._decider, LanguageModelDecider):
-            return await self._decider.kept_or(task, ask)
+            return await self._decider.cached_or(task, ask)
         return await ask()
 
     def measure(self, task: Task[Any]) -> int:

@@ -1,8 +1,8 @@
-"""The decider of `ingest --batch`: its replies come from batches, and it sends nothing itself.
+"""The decider of `ingest --batch`, which takes its replies from batches and sends nothing itself.
 
-Its client is that of the model, but for the connection: a request is looked up among the answers
-of batches by its corpus, address and body, and collected for the next batch where it has none. So
-everything about a request and its reply is the same as without a batch, corrections included.
+The model's client gets another HTTP transport: it looks a request up among the replies of batches
+by corpus, address and body, and collects it for the next batch where there is no reply. So requests
+and replies, with corrections, are equal to those without a batch.
 """
 
 import json
@@ -36,9 +36,9 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Conversation:
-    """The requests of one decision whose answers are used, and the budget of further ones.
+    """The requests of one decision that were answered, and the budget of its further requests.
 
-    `is_counted`: the cost of the last answer is part of an earlier report.
+    `is_counted`: an earlier report contains the cost of the last reply.
     """
 
     budget: Budget
@@ -50,7 +50,7 @@ _conversation: ContextVar[_Conversation] = ContextVar("conversation")
 
 
 class _UnansweredError(Exception):
-    """A request without an answer; it is in a batch already, or to be collected."""
+    """A request without a reply: it is `in_batch` already, or must be collected."""
 
     def __init__(self, key: str, path: str, body: Any, *, in_batch: bool) -> None:
         super().__init__(key)
@@ -59,14 +59,14 @@ class _UnansweredError(Exception):
 
 
 class BatchTransport:
-    """A transport of httpx that answers from a queue's batches."""
+    """An httpx transport that answers requests from the batches of a queue."""
 
     def __init__(self, queue: BatchQueue, base_url: str) -> None:
         self._queue = queue
         self._base_url = base_url
 
     async def handle_async_request(self, request: Any) -> Any:
-        """The answer to a request. Raises _UnansweredError, and ReplyError if it has failed."""
+        """Answer a request. Raises _UnansweredError, and ReplyError if it failed for good."""
         content = await request.aread()
         url = str(request.url)
         key = key_of(self._queue.corpus, url, content.decode())
@@ -85,18 +85,18 @@ class BatchTransport:
         return httpx.Response(status, headers=headers, content=text.encode(), request=request)
 
     async def aclose(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is no connection."""
 
 
 class BatchService(ModelService):
-    """Takes each answer as it is: a request is repeated with a further batch only."""
+    """A model service without retries: a failed request is repeated by the next batch."""
 
     def __init__(self, name: str, *, queue: BatchQueue, **options: Any) -> None:
         super().__init__(name, **options)
         self._queue = queue
 
     async def call(self, request: Callable[[], Awaitable[T]], tokens: int = 0) -> T:
-        """The result of `request`. Raises PendingError where it waits for a batch."""
+        """Return the result of `request`. Raises PendingError where it waits for a batch."""
         try:
             return await request()
         except Exception as error:
@@ -112,7 +112,7 @@ class BatchService(ModelService):
 
 
 class BatchDecider(LanguageModelDecider):
-    """Takes the decisions whose replies have come in batches; the others are pending."""
+    """A decider that answers from finished batches; tasks without a reply raise PendingError."""
 
     def __init__(
         self, client: BaseChatModel, service: BatchService, *, queue: BatchQueue, **options: Any
@@ -123,16 +123,15 @@ class BatchDecider(LanguageModelDecider):
     async def decide(
         self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
     ) -> DecisionResult[D]:
-        """Decide by the answers at hand. Raises PendingError, or ReplyError where none is usable.
+        """Decide by the replies at hand. Raises PendingError, or ReplyError if none is usable.
 
-        The budget is that of new requests. One request's failure says nothing about the others, and
-        each decision learns by itself what the service rejects: else the requests of a decision
-        would depend on the order in which the decisions are taken.
+        New requests reserve from the budget. Each decision learns by itself what the service
+        rejects: else its requests would depend on the order of the decisions.
         """
         conversation = _Conversation(budget or Budget())
         token = _conversation.set(conversation)
         try:
-            result = await super(BatchDecider, self.untaught()).decide(task)
+            result = await super(BatchDecider, self.with_initial_capabilities()).decide(task)
         except (PendingError, BudgetError, CutOffError, WindowError):
             self.queue.count(conversation.keys)
             raise
@@ -147,7 +146,7 @@ class BatchDecider(LanguageModelDecider):
         return result
 
     def _usage(self, message: AIMessage, prompt_tokens: int) -> Usage:
-        """The cost of one reply, unless an earlier run has counted it."""
+        """The cost of one reply; zero if an earlier run has counted it."""
         if _conversation.get().is_counted:
             return Usage()
         return super()._usage(message, prompt_tokens)

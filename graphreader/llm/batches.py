@@ -1,10 +1,10 @@
-"""Batches of requests, which OpenAI and Anthropic answer within a day for half the price.
+"""Batches of requests, which OpenAI and Anthropic answer within a day at half price.
 
-A batch is remembered in a table before it is created, and forgotten once its replies are in
-another one. If the process is killed between creating a batch and remembering its id, the batch is
-searched in the provider's list: at OpenAI by our id in its metadata, at Anthropic, which keeps no
-metadata, by its time and number of requests. Two users of one account who are killed so at the same
-time with equal numbers may take each other's; they then submit again.
+A batch is entered into the table `batches` before it is created, and deleted once its replies are
+in the table `requests`. If the process is killed before it stores the provider's id, the batch is
+searched in the provider's list: at OpenAI by our id in its metadata, at Anthropic (no metadata) by
+time and number of requests. If two processes of one account crash at once with batches of equal
+size, each may pick up the other's batch; its replies do not match and it submits again.
 """
 
 import asyncio
@@ -32,17 +32,17 @@ from graphreader.waiting import Waiting, announce, announced_if_slow
 T = TypeVar("T")
 logger = logging.getLogger("graphreader.llm")
 MOST_TRIES: Final = 2  # batches in which a request may fail or expire
-FIRST_PAUSE, LONGEST_PAUSE = 15.0, 600.0  # seconds between two looks at a batch
-_CLOCK_SECONDS: Final = 600.0  # by which the provider's clock may be behind
-_LOCK: Final = 0x6261746368  # held against other processes
+FIRST_PAUSE, LONGEST_PAUSE = 15.0, 600.0  # seconds between two status requests
+_CLOCK_SECONDS: Final = 600.0  # seconds by which the provider's clock may be behind
+_LOCK: Final = 0x6261746368  # number of the lock against other processes
 _LOCK_PAUSE: Final = 0.2
 _OTHER_PROCESS: Final = Waiting(
     "batches", "Waiting for another process that looks at batches or submits some", 0.0
 )
-_ANSWERS_PER_WRITE: Final = 500
-_INVALID: Final = (400, 413, 422)  # statuses of requests that would fail again as they stand
+_REPLIES_PER_WRITE: Final = 500
+_INVALID: Final = (400, 413, 422)  # HTTP statuses of requests that would fail again
 _NO_BATCHES: Final = "has no batch interface: leave --batch out"
-_OURS: Final = "graphreader"  # the key of our id in the metadata of OpenAI's batches
+_OURS: Final = "graphreader"  # key of our id in the metadata of OpenAI's batches
 # A request is in a batch (`batch`), answered (`status`, `reply`), failed for good (FAILED, with the
 # reason as its reply), or, without batch and status, to be submitted once more.
 FAILED: Final = 0
@@ -86,12 +86,12 @@ UPDATE requests SET status = ?, reply = ? || coalesce(reply, 'no result') || ').
 WHERE batch = ? AND status IS NULL AND tries >= ?
 """
 _locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-"""Held in this process while batches are looked at or submitted, by the place of their tables."""
+"""Locks by database, held in this process while batches are fetched or submitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A remembered batch; `remote` is the provider's id of it, None if it may not exist."""
+    """A stored batch; `remote` is the provider's id, None if its creation is uncertain."""
 
     id: str
     service: str
@@ -103,7 +103,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:
-    """The provider's state of a batch, and how many of its requests are answered or failed."""
+    """The provider's status of a batch, with its numbers of answered and failed requests."""
 
     id: str
     status: str
@@ -113,8 +113,8 @@ class BatchStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The result of one request: an HTTP status and body, or None and why it was not answered."""
+class BatchReply:
+    """The reply to one request of a batch: HTTP status and body, or None and the reason."""
 
     key: str
     status: int | None
@@ -122,11 +122,11 @@ class Answer:
 
 
 class BatchRefusedError(GraphReaderError):
-    """The provider did not begin a batch that it had created, for this reason."""
+    """The provider refused to carry out a batch; the message is its reason."""
 
 
 class OpenAIBatches:
-    """OpenAI's Batch API: a file of requests, files of replies and errors."""
+    """Client of OpenAI's Batch API: a file of requests, files of replies and errors."""
 
     most_requests, most_bytes = 50_000, 200_000_000
 
@@ -134,7 +134,7 @@ class OpenAIBatches:
         self._client = client
 
     def line(self, key: str, path: str, body: Any) -> bytes:
-        """A request as one line of JSON."""
+        """Encode a request as one line of JSON."""
         request = {"custom_id": key, "method": "POST", "url": f"/v1{path}", "body": body}
         return json.dumps(request).encode() + b"\n"
 
@@ -151,7 +151,7 @@ class OpenAIBatches:
         return str(batch.id)
 
     async def find(self, batch: Batch, known: set[str]) -> str | None:
-        """The provider's id of a batch that may have been created, and is not a `known` one."""
+        """Find the provider's id of a batch whose creation is uncertain; `known` are other ids."""
         async for one in self._client.batches.list(limit=100):
             if (one.metadata or {}).get(_OURS) == batch.id:
                 return str(one.id)
@@ -170,26 +170,26 @@ class OpenAIBatches:
         ended = batch.status in ("completed", "expired", "cancelled")
         return BatchStatus(remote, batch.status.replace("_", " "), *numbers), ended
 
-    async def answers(self, remote: str) -> AsyncIterator[Answer]:
-        """The results of a batch that has ended, in any order."""
+    async def replies(self, remote: str) -> AsyncIterator[BatchReply]:
+        """Yield the replies of a batch that has ended, in any order."""
         batch = await self._client.batches.retrieve(remote)
         for file in filter(None, (batch.output_file_id, batch.error_file_id)):
             async with self._client.files.with_streaming_response.content(file) as response:
-                async for answer in _answers(response.iter_lines(), self._answer):
-                    yield answer
+                async for reply in _replies(response.iter_lines(), self._reply):
+                    yield reply
 
     @staticmethod
-    def _answer(line: dict[str, Any]) -> Answer:
+    def _reply(line: dict[str, Any]) -> BatchReply:
         if error := line.get("error"):
-            return Answer(line["custom_id"], None, error["message"])
+            return BatchReply(line["custom_id"], None, error["message"])
         status, body = line["response"]["status_code"], line["response"]["body"]
         if status in (200, *_INVALID):
-            return Answer(line["custom_id"], status, json.dumps(body))
-        return Answer(line["custom_id"], None, f"{status}: {body['error']['message']}")
+            return BatchReply(line["custom_id"], status, json.dumps(body))
+        return BatchReply(line["custom_id"], None, f"{status}: {body['error']['message']}")
 
 
 class AnthropicBatches:
-    """Anthropic's Message Batches: requests and results in one request each."""
+    """Client of Anthropic's Message Batches, with the methods of OpenAIBatches."""
 
     most_requests, most_bytes = 100_000, 256_000_000
 
@@ -197,15 +197,15 @@ class AnthropicBatches:
         self._batches = client.messages.batches
 
     def line(self, key: str, path: str, body: Any) -> bytes:
-        """See OpenAIBatches."""
+        """Encode a request as one line of JSON."""
         return json.dumps({"custom_id": key, "params": body}).encode() + b"\n"
 
     async def create(self, id_: str, lines: Sequence[bytes]) -> str:
-        """See OpenAIBatches."""
+        """Create a batch and return the provider's id."""
         return str((await self._batches.create(requests=list(map(json.loads, lines)))).id)
 
     async def find(self, batch: Batch, known: set[str]) -> str | None:
-        """See OpenAIBatches."""
+        """Find the provider's id of a batch whose creation is uncertain, by time and size."""
         since = datetime.fromtimestamp(batch.submitted_at - _CLOCK_SECONDS, UTC)
         async for one in self._batches.list(limit=100):
             if one.created_at < since:
@@ -215,30 +215,30 @@ class AnthropicBatches:
         return None
 
     async def status(self, remote: str) -> tuple[BatchStatus, bool]:
-        """See OpenAIBatches."""
+        """The state of a batch, and whether it has ended."""
         batch = await self._batches.retrieve(remote)
         counts, total = batch.request_counts, _total(batch.request_counts)
         failed = counts.errored + counts.canceled + counts.expired
         state = batch.processing_status.replace("_", " ")
         return BatchStatus(remote, state, total, counts.succeeded, failed), state == "ended"
 
-    async def answers(self, remote: str) -> AsyncIterator[Answer]:
-        """See OpenAIBatches."""
+    async def replies(self, remote: str) -> AsyncIterator[BatchReply]:
+        """Yield the replies of a batch that has ended, in any order."""
         async with self._batches.with_streaming_response.results(remote) as response:
-            async for answer in _answers(response.iter_lines(), self._answer):
-                yield answer
+            async for reply in _replies(response.iter_lines(), self._reply):
+                yield reply
 
     @staticmethod
-    def _answer(line: dict[str, Any]) -> Answer:
+    def _reply(line: dict[str, Any]) -> BatchReply:
         key, result = line["custom_id"], line["result"]
         if result["type"] == "succeeded":
-            return Answer(key, 200, json.dumps(result["message"]))
+            return BatchReply(key, 200, json.dumps(result["message"]))
         if result["type"] != "errored":
-            return Answer(key, None, result["type"])
+            return BatchReply(key, None, result["type"])
         error = result["error"]["error"]
         if error["type"] == "invalid_request_error":
-            return Answer(key, 400, json.dumps(result["error"]))
-        return Answer(key, None, f"{error['type']}: {error['message']}")
+            return BatchReply(key, 400, json.dumps(result["error"]))
+        return BatchReply(key, None, f"{error['type']}: {error['message']}")
 
 
 def _total(counts: Any) -> int:
@@ -246,14 +246,14 @@ def _total(counts: Any) -> int:
     return sum(getattr(counts, name) for name in names)
 
 
-async def _answers(
-    lines: AsyncIterator[str], answer_of: Callable[[dict[str, Any]], Answer]
-) -> AsyncIterator[Answer]:
-    """The results in JSON Lines. A malformed line is logged: its request has no answer then."""
+async def _replies(
+    lines: AsyncIterator[str], reply_of: Callable[[dict[str, Any]], BatchReply]
+) -> AsyncIterator[BatchReply]:
+    """Parse replies in JSON Lines. A malformed line is logged and leaves its request unanswered."""
     async for line in lines:
         if line.strip():
             try:
-                yield answer_of(json.loads(line))
+                yield reply_of(json.loads(line))
             except (ValueError, LookupError, TypeError, AttributeError) as error:
                 logger.warning("A line of a batch's results is malformed: %r", error)
 
@@ -265,14 +265,14 @@ PROVIDERS: Final[Mapping[str, type[OpenAIBatches | AnthropicBatches]]] = {
 
 
 class BatchQueue:
-    """The batches of one service in a file, and the requests for the next ones of a corpus."""
+    """The stored batches of one service and corpus, and the requests for the next batches."""
 
     def __init__(
         self, place: Path | str, provider: str, client: object, service: ModelService, corpus: str
     ) -> None:
         self.statuses: list[BatchStatus] = []
         self.submitted = 0
-        self.tokens = 0  # those that the submitted requests may cost at most
+        self.tokens = 0  # that the submitted requests may cost at most
         self._client = client
         self._provider = PROVIDERS[provider](api_client(client))
         self._service = service
@@ -281,14 +281,14 @@ class BatchQueue:
         remedy = "delete it, which forgets all batches"
         self._database = database_at(place, _TABLES, CacheError, remedy, durable=True)
         self._file = TemporaryFile()  # noqa: SIM115  # closed by aclose
-        self._collected: dict[str, int] = {}  # the bytes of each request in the file, in order
+        self._collected: dict[str, int] = {}  # size in bytes of each request in the file, in order
         self._used: list[str] = []
         self._done: list[str] = []
 
     async def lookup(self, key: str) -> tuple[int | None, str, bool] | None:
-        """The answer to a request: status, text, and whether its cost is counted already.
+        """Look up the reply to a request: status, text, and whether its cost was counted already.
 
-        The status is None for a request that is in a batch; all is None for a new one.
+        The status is None while the request is in a batch; the result is None for a new request.
         """
         for batch, status, reply, counted in await self._database.aread(_LOOK_UP, key):
             if batch or status is not None:
@@ -296,7 +296,7 @@ class BatchQueue:
         return (None, "", False) if key in self._collected else None
 
     async def collect(self, key: str, path: str, body: Any, tokens: int, budget: Budget) -> None:
-        """Keep a request, of at most so many tokens with its reply, for the next batch."""
+        """Add a request to the next batch; `tokens` is its largest size with its reply."""
         if key in self._collected:
             return
         await budget.take(tokens, "extract")
@@ -306,21 +306,21 @@ class BatchQueue:
         self.tokens += tokens
 
     def count(self, keys: Sequence[str]) -> None:
-        """Let the cost of these answers be counted from the next `submit` on."""
+        """Mark the cost of these replies as counted, with the next `submit`."""
         self._used += keys
 
     def settle(self, keys: Sequence[str]) -> None:
-        """Forget the answers to these requests with the next `submit`."""
+        """Delete these requests and their replies with the next `submit`."""
         self._done += keys
 
     async def fail(self, keys: Sequence[str], reason: str) -> None:
-        """Let the first of these requests, which led to the others, fail for good."""
+        """Mark the first of these requests, which led to the others, as failed for good."""
         sql = "UPDATE requests SET status = ?, reply = ? WHERE key = ?"
         await self._database.awrite(sql, *((FAILED, reason, key) for key in keys[:1]))
         self.settle(keys[1:])
 
     async def fetch(self) -> bool:
-        """Take the answers of the batches that have ended; whether there were any such."""
+        """Store the replies of all batches that have ended; return whether there were any."""
         self.statuses, any_ended = [], False
         async with self._locked():
             for batch in [Batch(*row) for row in await self._database.aread(_LIST, *self._owner)]:
@@ -331,14 +331,14 @@ class BatchQueue:
                 status, has_ended = await self._status(batch, remote)
                 if has_ended:
                     any_ended = True
-                    take = partial(self._take_answers, batch, remote)
+                    take = partial(self._store_replies, batch, remote)
                     await self._call(take, self._unknown(remote))
                 else:
                     self.statuses.append(status)
         return any_ended
 
     async def wait(self) -> None:
-        """Return once a batch has ended; the pauses between two looks grow."""
+        """Return once a batch has ended; the pauses between status requests grow."""
         pause = FIRST_PAUSE
         while not await self.fetch() and self.statuses:
             done = sum(one.answered + one.failed for one in self.statuses)
@@ -349,7 +349,7 @@ class BatchQueue:
             pause = min(1.5 * pause, LONGEST_PAUSE)
 
     async def submit(self) -> None:
-        """Submit what was collected. Raises DecisionError; the next `fetch` knows what exists."""
+        """Submit the collected requests. Raises DecisionError; `fetch` finds what was created."""
         async with self._locked():
             for statement, keys in (
                 ("UPDATE requests SET counted = 1 WHERE key = ?", self._used),
@@ -371,10 +371,10 @@ class BatchQueue:
 
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[None]:
-        """Let nobody else look at batches or submit any meanwhile."""
+        """Keep other tasks and processes from fetching or submitting batches meanwhile."""
         database = self._database
         async with _locks.setdefault(database.place, asyncio.Lock()):
-            try:  # who is cancelled may have taken it
+            try:  # a cancelled task may have taken the lock
                 with announced_if_slow(_OTHER_PROCESS):
                     while not await database.arun(partial(database.try_lock, _LOCK)):
                         await asyncio.sleep(_LOCK_PAUSE)
@@ -383,7 +383,7 @@ class BatchQueue:
                 await database.arun(partial(database.unlock, _LOCK))
 
     def _parts(self) -> Iterator[dict[str, bytes]]:
-        """What was collected, in parts that the provider accepts: lines by their keys."""
+        """Yield the collected requests in batches of an accepted size: lines by their keys."""
         part, size = dict[str, bytes](), 0
         self._file.seek(0)
         for key, length in self._collected.items():
@@ -415,7 +415,7 @@ class BatchQueue:
 
         async def create() -> str:
             nonlocal attempts
-            attempts += 1  # a first attempt that failed may have created it all the same
+            attempts += 1  # a failed first attempt may have created the batch
             remote = await self._provider.find(batch, await self._known()) if attempts > 1 else None
             return remote or await self._provider.create(batch.id, [part[key] for key in keys])
 
@@ -438,7 +438,7 @@ class BatchQueue:
         )
 
     async def _find(self, batch: Batch) -> str | None:
-        """The provider's id of a batch whose creation was interrupted; None: there is none."""
+        """Find the provider's id of a batch whose creation was interrupted; None: not created."""
         known = await self._known()
         remote = await self._call(partial(self._provider.find, batch, known))
         if remote:
@@ -462,13 +462,13 @@ class BatchQueue:
             f"was submitted, or delete it from the table batches of {self._database.place}"
         )
 
-    async def _take_answers(self, batch: Batch, remote: str) -> None:
-        """Keep the answers, then forget the batch. It can be repeated."""
+    async def _store_replies(self, batch: Batch, remote: str) -> None:
+        """Store the replies of a batch, then delete the batch. It can be repeated."""
         answered = "UPDATE requests SET status = ?, reply = ? WHERE key = ? AND batch = ?"
         rows: list[tuple[int | None, str, str, str]] = []
-        async for one in self._provider.answers(remote):
+        async for one in self._provider.replies(remote):
             rows.append((one.status, one.text, one.key, batch.id))
-            if len(rows) == _ANSWERS_PER_WRITE:
+            if len(rows) == _REPLIES_PER_WRITE:
                 await self._database.awrite(answered, *rows)
                 rows = []
         await self._database.awrite(answered, *rows)
@@ -478,13 +478,13 @@ class BatchQueue:
         await self._database.awrite("DELETE FROM batches WHERE id = ?", (batch.id,))
 
     async def _forget(self, batch: Batch) -> None:
-        """Let the requests of a batch that the provider did not create be submitted again."""
+        """Delete a batch that the provider did not create; its requests are submitted again."""
         sql = "UPDATE requests SET batch = NULL, tries = tries - 1 WHERE batch = ?"
         await self._database.awrite(sql, (batch.id,))
         await self._database.awrite("DELETE FROM batches WHERE id = ?", (batch.id,))
 
     async def _call(self, request: Callable[[], Awaitable[T]], unknown: str = _NO_BATCHES) -> T:
-        """A request to the provider; status 404 means that something is `unknown`."""
+        """Send a request to the provider; `unknown` words the error for status 404."""
 
         async def call() -> T:
             try:

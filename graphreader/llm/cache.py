@@ -1,8 +1,8 @@
-"""The reply cache: decisions that were paid for are kept in a database and used again.
+"""The reply cache: a database of decisions that were paid for, so that none is paid twice.
 
-The key has all that shapes a decision: model, parameters, schema, prompt. Equal decisions at the
-same time are requested once, also by several processes. A database that fails never fails a run:
-`trouble` says so.
+The key covers all that shapes a decision: model, parameters, schema, prompt. Equal decisions at
+one time are requested once, also by several processes. A failing database never fails a run: it
+is reported by `trouble`.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ from graphreader.waiting import Waiting, announced_if_slow
 T = TypeVar("T")
 D = TypeVar("D", bound=Decision)
 logger = logging.getLogger("graphreader.llm")
-_CLAIM_SECONDS: Final = 300.0  # that another process's request is waited for: it may be suspended
+_CLAIM_SECONDS: Final = 300.0  # longest wait for another process's request: it may be suspended
 _LOCK_PAUSES: Final = 0.05, 0.2  # seconds between looks at a lock of another process
 _SAME_REQUEST: Final = Waiting(
     "reply cache", "Waiting for the reply to the same request of another process", 0.0
 )
-_LOCK_DIGITS: Final = 15  # of a key, which are the place of its lock: less than 2 ** 63
+_LOCK_DIGITS: Final = 15  # of a key, which are the number of its lock: less than 2 ** 63
 _TABLE: Final = """
 CREATE TABLE IF NOT EXISTS replies (
     key BLOB PRIMARY KEY,
@@ -54,7 +54,7 @@ SELECT model, count(*), min(kept_at), max(kept_at) FROM replies GROUP BY model O
 
 @dataclass(frozen=True, slots=True)
 class CacheStats:
-    """Replies in all and by model, bytes on disk, times in seconds since the epoch."""
+    """Statistics of a cache: replies in all and by model, bytes on disk, times in epoch seconds."""
 
     replies: int = 0
     bytes: int = 0
@@ -64,7 +64,7 @@ class CacheStats:
 
 
 def key_of(*parts: str) -> str:
-    """The key of a request, 64 hexadecimal digits: other parts, another key."""
+    """Hash the parts of a request into its cache key of 64 hexadecimal digits."""
     digest = hashlib.sha256()
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")
@@ -74,7 +74,10 @@ def key_of(*parts: str) -> str:
 
 
 class ReplyCache:
-    """The replies at a place; a file is made by the first `put`. `trouble` says what went wrong."""
+    """The stored replies in a SQLite file or PostgreSQL; `trouble` says what went wrong.
+
+    The file is created by the first `put`.
+    """
 
     def __init__(self, place: Path | str) -> None:
         remedy = "delete them with `graphreader cache clear`"
@@ -83,18 +86,18 @@ class ReplyCache:
         self.trouble: str | None = None
 
     async def get(self, key: str) -> str | None:
-        """The reply of the key, if there is one."""
+        """Return the reply stored under a key, if there is one."""
         rows = await self._run(lambda: self._database.read(_GET, key.encode()))
         return bytes(rows[0][0]).decode() if rows else None
 
     async def put(self, key: str, reply: str, *, model: str) -> None:
-        """Keep a reply; it is on the disk afterwards. Cancelling does not undo it."""
+        """Store a reply; it is on the disk afterwards. Cancelling does not undo it."""
         row = (key.encode(), model, time.time(), reply.encode())
         await self._run(lambda: self._database.write(_PUT, row))
 
     @asynccontextmanager
     async def claimed(self, key: str) -> AsyncIterator[None]:
-        """Let other processes wait with this key, where the system has locks for that."""
+        """Lock a key against other processes, where the system has such locks."""
         lock, deadline = int(key[:_LOCK_DIGITS], 16), time.monotonic() + _CLAIM_SECONDS
         try:  # who is cancelled may have taken it
             with announced_if_slow(_SAME_REQUEST):
@@ -107,11 +110,11 @@ class ReplyCache:
             await self._run(lambda: self._database.unlock(lock))
 
     async def aclose(self) -> None:
-        """Close the connection after all writes. Later use opens another one."""
+        """Close the connection after all writes. Later use opens a new connection."""
         await self._database.arun(self._database.close)
 
     def stats(self) -> CacheStats:
-        """Count the kept replies, in the calling thread; creates no file. Raises CacheError."""
+        """Count the stored replies, in the calling thread; creates no file. Raises CacheError."""
         try:
             rows = self._database.read(_STATS)
             size = self._database.size("replies")
@@ -133,13 +136,13 @@ class ReplyCache:
             self._database.close()
 
     async def _run(self, work: Callable[[], T]) -> T | None:
-        """The result of blocking work; None where it fails. It ends even if cancelled."""
+        """Run blocking work to its end, even if cancelled; return its result, None on failure."""
         return await self._database.arun(lambda: self._try(work))
 
     def _try(self, work: Callable[[], T]) -> T | None:
         try:
             return work()
-        except Exception as error:  # whatever it is, a run works without the cache
+        except Exception as error:  # of any kind: a run works without the cache
             trouble = f"The run goes on without kept replies: {error}"
             if trouble != self.trouble:
                 logger.warning("%s", trouble)
@@ -148,11 +151,11 @@ class ReplyCache:
 
 
 _locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-"""Held while a decision is requested, by its key: an equal one waits, and finds the kept reply."""
+"""Locks by key, held while a decision is requested: an equal request waits for the stored reply."""
 
 
 class DecisionCache:
-    """The kept decisions of one model; `options` shape its replies besides the prompt."""
+    """The cached decisions of one model; `options` are the parameters that shape its replies."""
 
     def __init__(self, cache: ReplyCache, model: str, *options: object) -> None:
         self._cache = cache
@@ -161,13 +164,16 @@ class DecisionCache:
 
     @property
     def trouble(self) -> str:
-        """A sentence about a problem of the cache, or an empty text."""
+        """A sentence about a problem of the cache; empty: none."""
         return self._cache.trouble or ""
 
     async def get_or_ask(
         self, task: Task[D], texts: Sequence[str], ask: Callable[[], Awaitable[DecisionResult[D]]]
     ) -> DecisionResult[D]:
-        """The kept decision, else the result of `ask`; `texts` is all that the task may show."""
+        """Return the cached decision, else the result of `ask`, which is stored.
+
+        `texts` are all texts that the task may show to the model; they are part of the key.
+        """
         schema = json.dumps(schema_of(task.decision), sort_keys=True)
         key = key_of(self._model, *self._options, task.prompt, schema, *texts)
         async with _locks.setdefault(key, asyncio.Lock()), self._cache.claimed(key):
@@ -185,12 +191,12 @@ class DecisionCache:
 
 
 def decision_record(result: DecisionResult[Any]) -> dict[str, Any]:
-    """A decision in plain JSON types, with the number of choices that were shown for it."""
+    """Convert a decision to plain JSON types, with the number of choices that were shown."""
     return {"shown": result.task.choices, "decision": result.decision.model_dump(mode="json")}
 
 
 def restore_decision(task: Task[D], record: Any) -> DecisionResult[D] | None:
-    """The decision of such a record with the choices shown for it; None where it does not suit."""
+    """Restore a decision from the record of `decision_record`; None if it does not fit the task."""
     try:
         shown = record["shown"]
         if shown != task.choices:

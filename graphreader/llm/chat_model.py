@@ -53,16 +53,16 @@ from graphreader.usage import Usage
 D = TypeVar("D", bound=Decision)
 logger = logging.getLogger("graphreader.llm")
 SMALLEST_LIMIT = 1024
-"""Tokens of a reply down to which a rejected limit is halved; a smaller one is left out."""
+"""Smallest limit of a reply, in tokens; a rejected limit is halved down to it, then omitted."""
 
 _NEXT_FORM: dict[ReplyForm, ReplyForm] = {"schema": "tool", "tool": "text"}
 
 
 class _Capabilities:
-    """The features that a service accepted and rejected so far; they shape the next request.
+    """Features that a service has accepted or rejected so far; they shape the next request.
 
-    `without` are rejected options, `most` the largest limit of a reply not rejected so far,
-    `reasons` whether the model needs room for it, `form_works` whether a reply was JSON.
+    `without` are the rejected options, `most` is the largest limit of a reply not yet rejected,
+    `reasons`: the model reasons before it replies, `form_works`: a reply was JSON.
     """
 
     def __init__(self, form: ReplyForm) -> None:
@@ -83,11 +83,11 @@ class _Capabilities:
         *,
         streamed: bool,
     ) -> bool:
-        """Change how requests are made after a rejected one; False: there is no other way."""
+        """Change the next request after a rejection; False: there is nothing left to change."""
         if failure.kind == "rejected" and streamed and "stream" in str(failure).lower():
             self.streams = False  # the form may be rejected only together with streaming
         elif failure.kind == "rejected" and form in _NEXT_FORM:
-            if self.form == form:  # else another decision has changed it before
+            if self.form == form:  # else another decision has changed it already
                 self.form = _NEXT_FORM[form]
         elif failure.kind == "limit" and limit > SMALLEST_LIMIT:
             self.most = min(self.most, limit // 2)
@@ -101,7 +101,7 @@ class _Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class _Reply(Generic[D]):
-    """A prompt and its reply. `limit` is that of the reply in tokens, `had_room` for reasoning."""
+    """A prompt and its reply of up to `limit` tokens; `had_room`: with tokens for reasoning."""
 
     prompt: RenderedPrompt[D]
     message: AIMessage
@@ -111,7 +111,7 @@ class _Reply(Generic[D]):
 
 
 class LanguageModelDecider:
-    """Takes decisions by asking a chat model, in the event loop in which it is first used.
+    """A decider that asks a chat model, in the event loop in which it is first used.
 
     `window` is the largest prompt in tokens of `encoding`, with framing and schema or tool.
     """
@@ -143,21 +143,21 @@ class LanguageModelDecider:
     async def decide(
         self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
     ) -> DecisionResult[D]:
-        """Ask the model, unless a kept reply serves. Raises DecisionError with the cost.
+        """Ask the model, unless the reply is in the cache. Raises DecisionError with the cost.
 
-        That is BudgetError and WindowError before a request, ModelUnavailableError after all
-        retries, ModelRefusedError (key, quota), ReplyError if the second reply is unusable, too.
+        Raises BudgetError and WindowError before a request, ModelUnavailableError after all
+        retries, ModelRefusedError (key, quota), ReplyError if the second reply is unusable too.
         """
-        return await self.kept_or(task, partial(self._ask, task, budget or Budget(), on_token))
+        return await self.cached_or(task, partial(self._ask, task, budget or Budget(), on_token))
 
-    async def kept_or(
+    async def cached_or(
         self, task: Task[D], ask: Callable[[], Awaitable[DecisionResult[D]]]
     ) -> DecisionResult[D]:
-        """The kept reply to a task, else the result of `ask`, which is kept."""
+        """Return the cached reply to a task, else the result of `ask`, which is cached."""
         if self._cache is None:
             return await ask()
-        # The key holds everything that may be shown. The reply form makes no difference to it, and
-        # the window only where choices may be left out.
+        # The key covers all that may be shown: not the reply form, and the window only where
+        # choices may be left out.
         if isinstance(task, PlainTask):
             texts = [part for message in task.messages for part in message]
         else:
@@ -166,19 +166,19 @@ class LanguageModelDecider:
             texts = [prompt.system, prompt.render(task.values()), window]
         return await self._cache.get_or_ask(task, texts, ask)
 
-    def untaught(self) -> Self:
-        """The same decider, which has yet to learn what the service rejects."""
+    def with_initial_capabilities(self) -> Self:
+        """A copy of the decider that knows nothing of what the service rejects."""
         other = copy(self)
         other._capabilities = _Capabilities(self._adapter.form)
         return other
 
     @property
     def notice(self) -> str:
-        """A sentence for the user about a problem of the reply cache, or an empty text."""
+        """A sentence for the user about a problem of the reply cache; empty: none."""
         return self._cache.trouble if self._cache else ""
 
     def prompts_of(self, task: type[Task[Any]]) -> str:
-        """The version of the prompt of this class of tasks; other prompts do not change it."""
+        """The version of the prompt of this class of tasks only."""
         return self._prompts.version_of(task.prompt)
 
     def measure(self, task: Task[Any]) -> int:
@@ -198,7 +198,7 @@ class LanguageModelDecider:
         spent = Usage()
         correction: Correction | None = None
         was_prose = False
-        incomplete: DecisionResult[D] | None = None  # valid, but lacks something
+        incomplete: DecisionResult[D] | None = None  # valid, but with a shortcoming
         while True:
             reply: _Reply[D] | None = None
             try:
@@ -229,12 +229,12 @@ class LanguageModelDecider:
         budget: Budget,
         on_token: TokenCallback | None,
     ) -> _Reply[D]:
-        """One reply; the request is made in another way where the service rejects it."""
+        """Send one request, changed as often as the service rejects it, and return the reply."""
         capabilities = self._capabilities
         while True:
             prompt = self._fit(task, correction)
             without, reasons = capabilities.without, capabilities.reasons
-            # Room for reasoning only as far as the budget has it.
+            # Reasoning tokens are allowed only as far as the budget has them.
             left = budget.left(task.phase) - prompt.tokens - task.reply_tokens
             room = min(ROOM_TO_THINK, left) if reasons else 0
             limit = min(task.reply_tokens + int(max(0, room)), capabilities.most)
@@ -277,7 +277,7 @@ class LanguageModelDecider:
         on_token: TokenCallback | None,
         tokens: int,
     ) -> AIMessage:
-        load_table()  # of prices, while the model writes
+        load_table()  # import prices while the model writes
         start, kind = time.monotonic(), prompt.task.prompt
         texts = [message.text for message in prompt.messages]
         about = self.name, kind, prompt.form, prompt.tokens, texts
@@ -293,9 +293,9 @@ class LanguageModelDecider:
         return fit(task, form, self._window, correction, prompts=self._prompts, encoding=encoding)
 
     def _usage(self, message: AIMessage, prompt_tokens: int) -> Usage:
-        """The cost of one reply by the provider's count, or by ours where it gives none."""
+        """The cost of one reply by the provider's token counts, else by our own."""
         counted = message.usage_metadata
-        if counted and counted["input_tokens"]:  # no prompt has none
+        if counted and counted["input_tokens"]:  # 0 means unknown
             cached = (counted.get("input_token_details") or {}).get("cache_read") or 0
             usage = Usage(
                 1, counted["input_tokens"], counted["output_tokens"], cached_tokens=cached
@@ -325,7 +325,7 @@ class LanguageModelDecider:
         before: Correction | None,
         was_prose: bool,
     ) -> Correction | None:
-        """The correction to add to the next attempt; raises the error if there is none."""
+        """Return the correction for the next attempt; raise the error if there is none."""
         capabilities, text = self._capabilities, _reply_text(reply.message)
         if error.kind == "cut_off":
             capabilities.reasons |= has_reasoning(reply.message) or not text
@@ -349,7 +349,7 @@ class LanguageModelDecider:
 
 
 class _Request:
-    """One request; with `on_token` its reply is streamed, and the answer passed on in pieces."""
+    """One request to a chat client; with `on_token` the answer is streamed to it in pieces."""
 
     def __init__(
         self, client: Any, messages: Sequence[BaseMessage], on_token: TokenCallback | None
@@ -359,14 +359,14 @@ class _Request:
         self._on_token = on_token
 
     async def send(self) -> AIMessage:
-        """Send the request; after a stream that broke off, again for a reply in one piece."""
+        """Send the request; a call after a broken stream requests the reply in one piece."""
         chunks: list[Any] = []
         try:
             if self._on_token is None:
                 return cast(AIMessage, await self._client.ainvoke(self._messages))
             await self._receive(chunks, self._on_token)
         except Exception as error:
-            # So OpenAI's client, or LangChain, reports a reply that is no stream.
+            # These errors of OpenAI's client and LangChain mean a reply that is no stream.
             no_stream = isinstance(error, AssertionError | IndexError) or (
                 "No generation chunks" in str(error)
             )
@@ -375,7 +375,7 @@ class _Request:
             self._on_token = None if chunks else self._on_token
             raise
         if not isinstance(chunks[-1], AIMessageChunk):
-            return cast(AIMessage, chunks[-1])  # of a client that does not stream
+            return cast(AIMessage, chunks[-1])  # the client does not stream
         whole = chunks[0] + chunks[1:]
         if not (finish_reason(whole) or is_complete(whole)):
             self._on_token = None
@@ -395,7 +395,7 @@ class _Request:
 
 
 class GrowingAnswer:
-    """The text of `answer` in a reply's JSON object, read while the object is written."""
+    """The field `answer` of a reply's JSON object, read while the object is being written."""
 
     def __init__(self) -> None:
         self._content = ""
@@ -404,7 +404,7 @@ class GrowingAnswer:
         self._text = ""
 
     def add(self, chunk: AIMessage) -> str:
-        """The text by which the next chunk of the reply extends the answer."""
+        """Add the next chunk of the reply; return the text by which the answer grows."""
         self._content += str(chunk.text)
         for call in getattr(chunk, "tool_call_chunks", []):
             self._arguments += call["args"] or ""
@@ -413,7 +413,7 @@ class GrowingAnswer:
         content = "" if self._start is None else self._content[self._start :]
         try:
             fields = from_json(self._arguments or content, allow_partial="trailing-strings")
-        except ValueError:  # not, or no longer, the start of one JSON value
+        except ValueError:  # not the start of one JSON value
             return ""
         text = fields.get("answer") if isinstance(fields, dict) else None
         if not isinstance(text, str) or not text.startswith(self._text):

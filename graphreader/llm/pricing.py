@@ -1,4 +1,4 @@
-"""List prices of requests in dollars, from a file of one's own or the `genai-prices` package."""
+"""Prices of requests in dollars, from the user's price file or the package `genai-prices`."""
 
 import tomllib
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from graphreader.errors import SettingsError
 from graphreader.settings import OFFLINE, Settings
 
-# LangChain's names of providers, and those of the table.
+# LangChain's names of providers, and the names in genai-prices.
 _PROVIDERS = {
     "azure_openai": "azure",
     "bedrock": "aws",
@@ -34,7 +34,7 @@ class _Entry(BaseModel):
     cached_input: float | None = Field(None, ge=0)
 
 
-BATCH_SHARE = 0.5  # of the price of a request, which OpenAI and Anthropic charge in batches
+BATCH_SHARE = 0.5  # share of a request's price that OpenAI and Anthropic charge in batches
 
 
 class Prices:
@@ -47,8 +47,8 @@ class Prices:
         output = 0.6
         cached_input = 0.075  # default: as input
 
-    `openai_base_url` is the address of models of the provider "openai", if it is not OpenAI's: the
-    table knows some others. `share` is the part of each price that is charged. Raises
+    `openai_base_url` is the address of the provider "openai" if another service answers there;
+    genai-prices knows some. `share` (0-1) is the part of each price that is charged. Raises
     SettingsError.
     """
 
@@ -61,17 +61,17 @@ class Prices:
 
     @classmethod
     def of(cls, settings: Settings, *, batch: bool = False) -> "Prices":
-        """The prices of the settings, of requests in a `batch` or alone."""
+        """The prices that the settings name, reduced by BATCH_SHARE for requests in a `batch`."""
         share = BATCH_SHARE if batch else 1.0
         return cls(settings.prices, openai_base_url=settings.openai_base_url, share=share)
 
     def dollars(
         self, name: str, input_tokens: int, output_tokens: int, cached_tokens: int = 0
     ) -> float | None:
-        """The dollars of one request to `name` ("provider:model"); None: not known.
+        """The price of one request to `name` ("provider:model") in dollars; None: not known.
 
-        `cached_tokens` are those of the input that the provider had in its cache: they cost
-        `cached_input`, or the table's price of cache reads, instead of the price of input.
+        `cached_tokens` counts the input tokens that the provider had in its cache. Each costs
+        `cached_input`, or the listed price of cache reads, instead of the price of input.
         """
         if name == OFFLINE:
             return 0.0
@@ -80,12 +80,12 @@ class Prices:
         if entry is None:
             return self._listed(name, input_tokens, output_tokens, cached)
         cached_price = entry.input if entry.cached_input is None else entry.cached_input
-        fresh = (input_tokens - cached) * entry.input
-        price = fresh + cached * cached_price + output_tokens * entry.output
+        uncached = (input_tokens - cached) * entry.input
+        price = uncached + cached * cached_price + output_tokens * entry.output
         return self._share * price / 1_000_000
 
     def _listed(self, name: str, input_: int, output: int, cached: int) -> float | None:
-        """The table's price of one request; None for a model that it does not know."""
+        """The price of one request by genai-prices; None for an unknown model."""
         package, providers = load_table().result()
         given, _, model = name.partition(":")
         provider = _PROVIDERS.get(given, given)
@@ -93,13 +93,13 @@ class Prices:
         if given == "openai" and self._openai_base_url:
             where = {"provider_api_url": self._openai_base_url}
         elif provider not in providers:
-            return None  # the package would guess by a part of the provider's name
+            return None  # genai-prices would guess by a part of the provider's name
         usage = package.Usage(input_tokens=input_, output_tokens=output, cache_read_tokens=cached)
         try:
             price = package.calc_price(usage, model, **where)
         except LookupError:
             return None
-        # The table also lists models without prices.
+        # genai-prices also lists models without prices.
         if price.model_price.input_mtok is None:
             return None
         return self._share * float(price.total_price)
@@ -107,7 +107,7 @@ class Prices:
 
 @cache
 def load_table() -> "Future[tuple[Any, frozenset[str]]]":
-    """The package and the ids of its providers, imported in a thread, which takes 0.5 s."""
+    """Import genai-prices in a thread (0.5 s); the result is the package and its provider ids."""
     thread = ThreadPoolExecutor(1, thread_name_prefix="prices")
     table = thread.submit(_import_table)
     thread.shutdown(wait=False)

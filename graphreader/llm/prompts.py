@@ -27,7 +27,7 @@ _SUFFIX = ".md"
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The two parts of a prompt file."""
+    """A parsed prompt file: the system text, and the user text with `$name` places."""
 
     system: str
     user: str
@@ -38,7 +38,7 @@ class Prompt:
         return frozenset(Template(self.user).get_identifiers())
 
     def render(self, values: Mapping[str, str]) -> str:
-        """The user part with its places filled. Raises KeyError where a value is missing."""
+        """Fill the places of the user part. Raises KeyError where a value is missing."""
         tags = _tags_of(self.user)
         if tags is not None:
             # "‹" in place of "<": still readable, but no tag any more.
@@ -50,7 +50,7 @@ class Prompt:
 
 
 class Prompts:
-    """The package's prompts, or files of those names in `folder`. Raises SettingsError."""
+    """All prompts: the files in `folder`, else the package's own. Raises SettingsError."""
 
     def __init__(self, folder: Path | None = None) -> None:
         own = _read_folder(folder.expanduser()) if folder else {}
@@ -58,7 +58,7 @@ class Prompts:
         self.version = self.version_of(*self._prompts)
 
     def version_of(self, *names: str) -> str:
-        """The version of these prompts alone. Raises KeyError for an unknown name."""
+        """A hash over the named prompts only. Raises KeyError for an unknown name."""
         prompts = [(name, self.named(name)) for name in sorted(names)]
         sent = "\x00".join(f"{name}\x00{one.system}\x00{one.user}" for name, one in prompts)
         return sha256(sent.encode()).hexdigest()[:8]
@@ -84,13 +84,13 @@ def _package_prompts() -> Mapping[str, Prompt]:
 
 @cache
 def _tags_of(user: str) -> re.Pattern[str] | None:
-    """Matches the start of whatever looks like a tag of the user part, if it has tags."""
+    """Return a pattern for the start of any tag of the user part; None without tags."""
     tags = "|".join(sorted(set(_END_TAG.findall(user))))
     return re.compile(rf"<(?=\s*/?\s*(?:{tags})\b)", re.IGNORECASE) if tags else None
 
 
 def _parse(text: str) -> Prompt:
-    """The prompt in a file's text. Raises ValueError that says what to do."""
+    """Parse the text of a prompt file. Raises ValueError that says how to mend the file."""
     parts = _PARTS.fullmatch(text)
     if parts is None:
         raise ValueError(

@@ -12,11 +12,11 @@ from graphreader.errors import BudgetError
 from graphreader.usage import Phase, Usage
 
 ROOM_TO_THINK = 4096
-"""Tokens of output for a model that reasons first, in addition to those of its reply."""
+"""Tokens of output that a reasoning model may use in addition to its reply."""
 
 LONGEST_REPLY = 4096
-"""Tokens of the longest reply that a task asks for: all facts of a chunk of 2,000 tokens (about 50,
-paper, table 8), and more."""
+"""Largest reply, in tokens, that a task may request: enough for all facts of a chunk of 2,000
+tokens (about 50 facts; paper, table 8)."""
 
 
 class Allowance(Protocol):
@@ -37,9 +37,9 @@ allowance: ContextVar[Allowance | None] = ContextVar("allowance", default=None)
 
 @dataclass(slots=True)
 class Budget:
-    """At most `max_calls` replies and `max_tokens` tokens in and out; None: no limit.
+    """A run's limit of `max_calls` replies and `max_tokens` tokens in and out; None: no limit.
 
-    A request reserves its largest cost, so parallel paths exceed neither limit.
+    A request reserves its largest possible cost, so parallel paths exceed neither limit.
     `answer_tokens`, with one call, are kept for the answer.
     """
 
@@ -50,7 +50,7 @@ class Budget:
     _tokens: int = field(default=0, init=False)
 
     async def take(self, tokens: int, phase: Phase) -> None:
-        """Reserve one call and so many tokens. Raises BudgetError where they are not left."""
+        """Reserve one call and `tokens` tokens. Raises BudgetError where they are not left."""
         self.check(tokens, phase)
         self._calls += 1
         self._tokens += tokens
@@ -63,7 +63,7 @@ class Budget:
                 raise
 
     def check(self, tokens: int, phase: Phase) -> None:
-        """Raise BudgetError unless one call and so many tokens are left."""
+        """Raise BudgetError unless one call and `tokens` tokens are left."""
         reserved = self._reserved(phase)
         if self.max_calls is not None and self._calls + 1 + (reserved > 0) > self.max_calls:
             raise self._error("max_calls", self.max_calls, 1, int(reserved > 0))
@@ -78,7 +78,7 @@ class Budget:
             await shared.settle(spent.calls - 1, spent.tokens - taken)
 
     def count(self, spent: Usage) -> None:
-        """Count the cost of an earlier part of the run."""
+        """Add the cost of an earlier part of the run, which a resumed run has paid already."""
         self._calls += spent.calls
         self._tokens += spent.tokens
 
@@ -110,7 +110,7 @@ class Budget:
 
 
 class Decision(BaseModel):
-    """The base of every decision: unknown keys are refused."""
+    """The base class of all replies of a model as typed fields; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -120,11 +120,11 @@ D = TypeVar("D", bound=Decision)
 
 @dataclass(frozen=True, slots=True)
 class Task(Generic[D]):
-    """One decision to take. `prompt` names the prompt file, `decision` is the result's class.
+    """A question to a model. `prompt` names its prompt file, `decision` is the class of the reply.
 
-    `reply_tokens` limits the reply, without reasoning. A `divisible` task is split if cut off;
-    the `answer` of a `streamed` one can be received early. `ranked` names the field with the
-    items, best first, that may be too many for a window.
+    `reply_tokens` limits the reply, without reasoning. A `divisible` task is split if its reply is
+    cut off; the `answer` of a `streamed` task is passed on while it is written. `ranked` names the
+    field whose items, best first, may be too many for the prompt window.
     """
 
     prompt: ClassVar[str]
@@ -141,31 +141,31 @@ class Task(Generic[D]):
 
     @property
     def fewest(self) -> int:
-        """How many of its choices must be shown at least."""
+        """The smallest number of choices with which the task makes sense."""
         return 0
 
     @property
     def choices(self) -> int:
-        """How many ranked items are shown; `keeping` shows fewer."""
+        """The number of ranked items in the prompt; `keeping` reduces it."""
         return len(getattr(self, self.ranked)) if self.ranked else 0
 
     def keeping(self, number: int) -> Self:
-        """The same task with only the best `number` of its choices."""
+        """A copy of the task with only the best `number` of its choices."""
         if not self.ranked:
             raise ValueError(f"{type(self).__name__} has nothing to leave out")
         return replace(self, **{self.ranked: getattr(self, self.ranked)[:number]})
 
     def problem(self, decision: D) -> str | None:
-        """Why the decision cannot be carried out, as a sentence for the model; None if it can."""
+        """Return a sentence for the model if the decision cannot be carried out, else None."""
         return None
 
     def shortcoming(self, decision: D) -> str | None:
-        """The shortcoming of a valid decision: sent back once, then the decision is accepted."""
+        """Return what a valid decision lacks, else None. It is sent back once, then accepted."""
         return None
 
 
 class PlainReply(Decision):
-    """A reply in words, as the model wrote it."""
+    """A reply in plain text, as the model wrote it."""
 
     text: str
 
@@ -174,19 +174,19 @@ class PlainReply(Decision):
 class PlainTask(Task[PlainReply]):
     """Messages of another program, each (role, text), sent as they are; the reply is plain text.
 
-    `prompt` is only a name in traces. A reply that is cut off counts.
+    `prompt` is only a name in traces. A reply that is cut off is accepted.
     """
 
     decision = PlainReply
     messages: tuple[tuple[str, str], ...]
 
     def values(self) -> Mapping[str, str]:
-        """None: no prompt file is rendered."""
+        """An empty mapping, since no prompt file is rendered."""
         return {}
 
 
 def empty_answer_problem(decision: Any, otherwise: str = "set answered to false") -> str | None:
-    """The `Task.problem` of a decision with an empty `answer`, unless it is not `answered`."""
+    """Return the `Task.problem` of a decision that claims an answer but has an empty `answer`."""
     if getattr(decision, "answered", True) and not decision.answer.strip():
         return f"The answer is empty: give it, or {otherwise}."
     return None
@@ -219,13 +219,13 @@ def bulleted(items: Sequence[str]) -> str:
 
 
 TokenCallback = Callable[[str, bool], None]
-"""Receives a piece of an answer while it is written, and whether an answer begins with it: then
-all pieces before are void. It is called in the event loop of the request and must not block."""
+"""A callback for an answer that is being written: the next piece, and whether it begins an answer
+(all earlier pieces are then void). It runs in the request's event loop and must not block."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionResult(Generic[D]):
-    """A decision, its task as it was shown (perhaps with fewer choices), and the cost."""
+    """A decision, its task as shown to the model (perhaps with fewer choices), and the cost."""
 
     decision: D
     task: Task[D]
@@ -233,10 +233,10 @@ class DecisionResult(Generic[D]):
 
 
 class Decider(Protocol):
-    """Takes the decisions of reading and exploring.
+    """The interface of everything that answers tasks: a language model, rules, or a test's script.
 
-    `name` is what records have ("openai:gpt-5.4-mini"), `prompts` the version of prompts or
-    rules, `concurrency` how many may run at once, `notice` a sentence for a person, or empty.
+    `name` is stored in records ("openai:gpt-5.4-mini"), `prompts` is the version of prompts or
+    rules, `concurrency` the number of tasks that may run at once.
     """
 
     name: str
@@ -245,14 +245,14 @@ class Decider(Protocol):
 
     @property
     def notice(self) -> str:
-        """See the class."""
+        """A sentence for the user, such as a warning about the reply cache; empty: none."""
 
     async def decide(
         self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
     ) -> DecisionResult[D]:
         """Take one decision that is valid for the task. Raises DecisionError and BudgetError.
 
-        `on_token` may get pieces of the answer, also some that the final one lacks.
+        `on_token` may receive pieces of the answer, also pieces that the final answer lacks.
         """
 
     def measure(self, task: Task[Any]) -> int:
@@ -263,22 +263,22 @@ class Decider(Protocol):
 
 
 def is_storable(vector: Sequence[float]) -> bool:
-    """Whether Neo4j can hold and compare a vector: its length, squared, is a 32-bit number."""
+    """Whether Neo4j can store and compare a vector: its squared length must fit a 32-bit float."""
     return 2.0**-63 < math.hypot(*vector) < 2.0**63
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors, none all zeros, whose cosine is their similarity.
+    """The interface of an embedding model: texts become nonzero vectors, compared by cosine.
 
-    `name` is what a corpus records ("offline-1", "openai:text-embedding-3-small"). One that has a
-    true attribute `compares_words` gives facts no vectors: the full-text index is better at that.
+    `name` is stored in the corpus ("offline-1", "openai:text-embedding-3-small"). An embedder whose
+    attribute `compares_words` is true embeds no facts: the full-text index compares words better.
     """
 
     name: str
     dimension: int
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector per text, in the same order. Raises DecisionError."""
+        """Return one vector of `dimension` numbers per text, in order. Raises DecisionError."""
 
     async def aclose(self) -> None:
         """Close the connections."""

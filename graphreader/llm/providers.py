@@ -1,6 +1,6 @@
-"""Model providers: their requirements, LangChain clients and request formats.
+"""Model providers: packages and keys, LangChain clients, and request formats.
 
-One that is not in the table has its key in `NAME_API_KEY` and the package `langchain-name`.
+A provider that is not in PROVIDERS has its key in `NAME_API_KEY` and the package `langchain-name`.
 """
 
 import inspect
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """LangChain's name of a provider and its package, the variables of its key and base URL."""
+    """A model provider: LangChain's name and package, the variables of its key and base URL."""
 
     name: str
     key: str
@@ -60,7 +60,7 @@ PROVIDERS = {
         ("perplexity", "PPLX_API_KEY", "perplexity"),
     )
 }
-"""The providers that differ from LangChain's habits in anything."""
+"""The providers whose key, package or base URL differ from the default names."""
 
 _OPENAI_URL = "https://api.openai.com/v1"
 _NO_KEY = "none"  # the key for servers that need none
@@ -68,7 +68,7 @@ _FORM_WARNING = "(This model does not support|Invalid schema for) OpenAI's struc
 
 
 def provider_and_model(name: str, setting: str) -> tuple[Provider, str]:
-    """The provider and the model of "provider:model", from `setting`. Raises SettingsError."""
+    """Split "provider:model" into both; messages name `setting`. Raises SettingsError."""
     given, _, model = name.partition(":")
     if not (given and model):
         raise SettingsError(
@@ -82,22 +82,25 @@ def provider_and_model(name: str, setting: str) -> tuple[Provider, str]:
 
 
 def open_chat_model(settings: Settings, name: str, setting: str) -> BaseChatModel:
-    """The client of `name`, which the variable `setting` configures. Raises SettingsError."""
+    """Open the chat client of `name` ("provider:model"), the value of the variable `setting`.
+
+    Raises SettingsError.
+    """
     provider, model = provider_and_model(name, setting)
     options = _common_options(settings, provider)
     options |= {"temperature": settings.temperature, "disable_streaming": True}
     if provider.name == "ollama":
-        # Without it, Ollama truncates silently at 2,048 or 4,096 tokens. The model's own tokens
+        # By default Ollama truncates silently at 2,048 or 4,096 tokens. The model's own tokens
         # may be half as many again as ours.
         options["num_ctx"] = settings.window * 3 // 2 + LONGEST_REPLY + ROOM_TO_THINK
     open_ = partial(init_chat_model, f"{provider.name}:{model}")
     client: BaseChatModel = _open(provider, name, setting, options, open_)
-    if provider.name == "openai":  # LangChain warns of a rejected form; another one is tried
+    if provider.name == "openai":  # LangChain warns of a rejected form; we try another form
         warnings.filterwarnings("ignore", message=_FORM_WARNING, category=UserWarning)
     if provider.name == "anthropic":
         _replace_shared_connections(client)
     changes: dict[str, Any] = {}
-    # LangChain drops the temperature for all of GPT-5; from 5.1 on it is accepted.
+    # LangChain drops the temperature for all GPT-5 models; GPT-5.1 and later accept it.
     accepts_temperature = bool(client.profile and client.profile.get("temperature"))
     if accepts_temperature and getattr(client, "temperature", 0) is None:
         changes["temperature"] = settings.temperature
@@ -107,7 +110,7 @@ def open_chat_model(settings: Settings, name: str, setting: str) -> BaseChatMode
 
 
 def open_embeddings(settings: Settings, name: str, setting: str) -> Embeddings:
-    """The client of the embeddings "provider:model". Raises SettingsError."""
+    """Open the client of the embedding model `name` ("provider:model"). Raises SettingsError."""
     provider, model = provider_and_model(name, setting)
     options = _common_options(settings, provider)
     if provider.name == "openai":
@@ -120,25 +123,25 @@ def open_embeddings(settings: Settings, name: str, setting: str) -> Embeddings:
 
 
 def has_default_dimension(name: str) -> bool:
-    """Whether the embeddings are opened so that their vectors have DEFAULT_DIMENSION."""
-    return name.lower().startswith("openai:text-embedding-3-")  # whose vectors have any length
+    """Whether the embedding model is opened with vectors of DEFAULT_DIMENSION numbers."""
+    return name.lower().startswith("openai:text-embedding-3-")  # their vectors have any length
 
 
 def health_url(client: object) -> str | None:
-    """The URL to check before the first request; None behind a proxy: it may be unreachable."""
+    """The URL to check before the first request; None behind a proxy, which may hide it."""
     proxies = ("anthropic_proxy", "openai_proxy")
     return None if any(getattr(client, name, None) for name in proxies) else base_url(client)
 
 
 def base_url(client: object) -> str | None:
-    """The base URL that the client sends requests to, if it shows it."""
+    """The base URL to which the client sends requests; None if the client hides it."""
     configured = getattr(client, "openai_api_base", None)
     urls = [configured, *(getattr(inner, "base_url", None) for inner in _inner_clients(client))]
     return next((str(url).rstrip("/") for url in urls if url), None)
 
 
 def secrets_of(client: object) -> frozenset[str]:
-    """The keys that the client holds, wherever it got them, and those of the environment."""
+    """All API keys in the client and in the environment, to be removed from messages."""
     held = [one.get_secret_value() for one in vars(client).values() if isinstance(one, SecretStr)]
     return frozenset(str(one) for one in (*held, *secrets()) if one and one != _NO_KEY)
 
@@ -149,9 +152,9 @@ def api_client(client: object) -> Any:
 
 
 def with_transport(client: BaseChatModel, transport: object) -> BaseChatModel:
-    """The same client of OpenAI or Anthropic, whose HTTP requests `transport` answers."""
+    """Copy a client of OpenAI or Anthropic so that `transport` answers its HTTP requests."""
     inner = api_client(client)
-    # The providers' clients are made with httpx, or with its successor.
+    # The providers' clients use httpx, or its successor.
     http = next(one for one in type(inner._client).__mro__ if one.__name__ == "AsyncClient")
     replaced = inner.copy(http_client=http(transport=transport))
     changed = client.model_copy()
@@ -174,7 +177,7 @@ async def close(client: object) -> None:
 
 
 def _inner_clients(client: object) -> Iterator[object]:
-    """The provider's asynchronous client inside LangChain's client, and its HTTP client."""
+    """Yield the provider's asynchronous client inside LangChain's client, and its HTTP client."""
     names = ("root_async_client", "_async_client", "async_client")
     google = getattr(getattr(client, "client", None), "aio", None)
     for inner in (*(getattr(client, name, None) for name in names), google):
@@ -186,9 +189,12 @@ def _inner_clients(client: object) -> Iterator[object]:
 
 def _common_options(settings: Settings, provider: Provider) -> dict[str, Any]:
     if provider.name == "ollama":
-        return {"client_kwargs": {"timeout": settings.timeout}}  # it never retries
+        return {"client_kwargs": {"timeout": settings.timeout}}  # Ollama's client never retries
     if provider.name != "openai":
-        return {"max_retries": 0, "timeout": math.ceil(settings.timeout)}  # some take no fractions
+        return {
+            "max_retries": 0,
+            "timeout": math.ceil(settings.timeout),
+        }  # some clients accept no fractions
     key = settings.openai_api_key
     if key is None and settings.openai_base_url is None:
         raise SettingsError(
@@ -198,8 +204,8 @@ def _common_options(settings: Settings, provider: Provider) -> dict[str, Any]:
         )
     return {
         "max_retries": 0,
-        # A Timeout, not a number: clients with equal numbers share one pool of connections, and
-        # closing one client would close the pool of all.
+        # A Timeout, not a number: clients with equal numbers share one connection pool, and
+        # closing one client would close it for all.
         "timeout": httpx.Timeout(settings.timeout, connect=10.0),
         "api_key": key.get_secret_value() if key else _NO_KEY,
         "base_url": settings.openai_base_url or _OPENAI_URL,
@@ -207,7 +213,7 @@ def _common_options(settings: Settings, provider: Provider) -> dict[str, Any]:
 
 
 def _replace_shared_connections(client: Any) -> None:
-    """Give Anthropic's client its own pool of connections; LangChain shares one (see above)."""
+    """Give Anthropic's client its own connection pool; LangChain shares one (see above)."""
     anthropic = import_module("anthropic")
     parameters = client._client_params
     connections = {name: parameters[name] for name in ("base_url", "timeout") if name in parameters}
@@ -218,7 +224,7 @@ def _replace_shared_connections(client: Any) -> None:
 def _open(
     provider: Provider, name: str, setting: str, options: dict[str, Any], open_: Callable[..., T]
 ) -> T:
-    """The client that `open_` makes, without the options that it forbids. Raises SettingsError."""
+    """Call `open_` without the options that the client forbids. Raises SettingsError."""
     base = f", {provider.base_url}" if provider.base_url else ""
     problem = SettingsError(
         f"{setting} is '{name}', which cannot be opened: check {provider.key} (is it set?){base}, "
@@ -240,13 +246,15 @@ def _open(
     except Exception as error:  # each provider's client reports a missing key in its own way
         raise problem from error
     key = getattr(client, f"{provider.name}_api_key", None)
-    if isinstance(key, SecretStr) and not key.get_secret_value():  # Anthropic's opens without
+    if (
+        isinstance(key, SecretStr) and not key.get_secret_value()
+    ):  # Anthropic's client opens without a key
         raise problem
     return client
 
 
 Option = Literal["temperature", "seed", "limit"]
-"""A parameter of a request that a service may reject; "limit" is that of the reply, in tokens."""
+"""A parameter that a service may reject; "limit" is the largest reply in tokens."""
 
 _FIELDS: Mapping[Option, tuple[str, ...]] = {
     "temperature": ("temperature",),
@@ -254,12 +262,15 @@ _FIELDS: Mapping[Option, tuple[str, ...]] = {
     "limit": ("max_tokens", "max_output_tokens", "num_predict", "max_completion_tokens"),
 }
 OPTIONS: tuple[Option, ...] = tuple(_FIELDS)
-_STRICT_TOOLS = {"openai", "azure_openai"}  # others refuse `strict`, or need another URL for it
-_BOUND_CLIENTS = 64  # that are used again: LangChain describes each new client for traces
+_STRICT_TOOLS = {
+    "openai",
+    "azure_openai",
+}  # other providers refuse `strict`, or need another URL for it
+_BOUND_CLIENTS = 64  # cached, because LangChain describes each new client for traces
 
 
 _LIKE_OPENAI = "azure_openai deepseek fireworks groq mistralai openai openrouter together xai"
-# How a JSON schema is passed to the providers whose clients support one.
+# The parameters that pass a JSON schema to each provider whose client supports it.
 _SCHEMA_OPTIONS: Mapping[str, Callable[[type[Decision]], dict[str, Any]]] = {
     "anthropic": lambda decision: {
         "output_config": {"format": {"type": "json_schema", "schema": schema_of(decision)}}
@@ -274,18 +285,18 @@ _SCHEMA_OPTIONS: Mapping[str, Callable[[type[Decision]], dict[str, Any]]] = {
 
 
 class ProviderAdapter:
-    """Turns a decision into the parameters of a client; `form` is the reply form to try first."""
+    """Turns a decision into parameters of a client; `form` is the first reply form to try."""
 
     def __init__(self, provider: str, client: BaseChatModel) -> None:
         self.client = client
         self.bind = lru_cache(_BOUND_CLIENTS)(self._bind)
-        """The client, set to reply in the form in at most `limit` tokens, `without` options."""
+        """Return a client set to the reply form, at most `limit` tokens, `without` options."""
         self._provider = provider
         self._fields = _option_fields(client)
-        # Of OpenAI's client, which has another form of schema in its Responses interface.
+        # OpenAI's client takes another form of schema in its Responses interface.
         is_openai_client = any(one.__name__ == "BaseChatOpenAI" for one in type(client).__mro__)
         self._takes_body = is_openai_client and not getattr(client, "use_responses_api", None)
-        # Models of other servers that speak OpenAI's protocol only share a name with OpenAI's.
+        # Models of other servers with OpenAI's protocol share only a name with OpenAI's models.
         url = str(getattr(client, "openai_api_base", None) or _OPENAI_URL)
         is_openai = urlsplit(url).hostname == urlsplit(_OPENAI_URL).hostname
         self._only_compatible = provider == "openai" and not is_openai

@@ -38,12 +38,12 @@ from graphreader.waiting import Waiting, announce, announced_if_slow
 T = TypeVar("T")
 logger = logging.getLogger("graphreader.llm")
 HEALTH_CHECK_TIMEOUT = 12.0
-LATE_SECONDS = 15.0  # from which on a reply, which models write slowly, is announced as late
+LATE_SECONDS = 15.0  # after which a reply is announced as late; models write slowly
 FIRST_TRIES = 6  # 15 seconds of pauses at most
-MAX_TRIES = 12  # a minute on average: longer than most disturbances, and than limits of a minute
-MAX_TIMEOUTS = 4  # late replies to one request of a service that has replied before
+MAX_TRIES = 12  # a minute on average: longer than most outages, and than limits per minute
+MAX_TIMEOUTS = 4  # timeouts of one request to a service that has replied before
 MAX_WAIT = 120.0
-_FIRST_BACKOFF = 0.5  # the bound of the first pause; it doubles with each try
+_FIRST_BACKOFF = 0.5  # seconds; the bound of the first pause, doubled with each try
 _MAX_BACKOFF = 20.0
 FATAL_ERRORS = (
     EmbeddingMismatchError,
@@ -52,24 +52,24 @@ FATAL_ERRORS = (
     Neo4jRefusedError,
     ModelClosedError,
 )
-"""Errors of one question that every other question would meet as well."""
+"""Errors that every question would meet, so that further questions are useless."""
 
 MAX_OUTAGES = 3
-"""Questions in a row, without an answer between them, that find a service unavailable."""
+"""Consecutive questions that may find a service unavailable before a series of questions ends."""
 
 
 class CircuitBreaker:
-    """Decides when a batch of questions ends early because the services do not come back."""
+    """Ends a series of questions early when the services stay unavailable."""
 
     def __init__(self) -> None:
         self._outages = 0
 
     def record_answer(self) -> None:
-        """A question was answered: the services are available."""
+        """Record that a question was answered, so the services are available."""
         self._outages = 0
 
     def record_error(self, error: GraphReaderError) -> GraphReaderError | None:
-        """The error with which the batch has to end after this one; None: it goes on."""
+        """Record an error; return the error with which the series must end, or None to go on."""
         if isinstance(error, FATAL_ERRORS):
             return error
         self._outages += isinstance(error, Neo4jUnavailableError | ModelUnavailableError)
@@ -84,16 +84,16 @@ FailureKind = Literal[
     "unknown",  # 404: no such model or address
     "window",  # the prompt exceeds the model's context window
     "temperature",  # the model does not accept a temperature
-    "seed",  # nor a seed
-    "limit",  # nor a limit of its reply, or not such a large one
-    "rejected",  # the service rejects the request as it stands: the reply form, or streaming
+    "seed",  # the model does not accept a seed
+    "limit",  # the model accepts no limit of its reply, or only a smaller limit
+    "rejected",  # the service rejects the reply form or streaming
     "content",  # the provider filters this content
-    "request",  # any other refusal, which no other request form can cure
+    "request",  # any other refusal, which no change of the request can cure
     "busy",  # 429, 529: the service asks to wait
     "broken",  # 408, 409, 5xx, or a reply without content
     "connection",  # nothing answers
     "timeout",  # no reply in time
-    "bug",  # not raised for the service: a mistake in a program
+    "bug",  # a programming error, not caused by the service
 ]
 _CHANGEABLE = ("temperature", "seed", "limit", "rejected", "content")
 _PASSING = ("busy", "broken", "connection", "timeout")
@@ -101,7 +101,7 @@ _PASSING = ("busy", "broken", "connection", "timeout")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failed request. `wait` are the seconds that the service demands to wait, if it does."""
+    """A failed request; `wait` is the number of seconds that the service demands to wait."""
 
     kind: FailureKind
     status: int | None
@@ -113,13 +113,13 @@ class Failure:
 
     @property
     def reason(self) -> str:
-        """The failure in a word or two: its status, or what stands for one."""
+        """A short text for the failure: its HTTP status, or a few words."""
         kinds = {"timeout": "no reply in time", "connection": "no connection"}
         return str(self.status or kinds.get(self.kind, "no usable reply"))
 
 
 class RequestRejected(Exception):
-    """The service rejects a part of the request: the caller may send another one."""
+    """The service rejects a part of the request; the caller may send a changed request."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(str(failure))
@@ -127,11 +127,11 @@ class RequestRejected(Exception):
 
 
 class ModelService:
-    """Calls one provider, after a health check of its base URL `url`, if that is known.
+    """A client of one provider with a health check, timeouts, rate limits and retries.
 
-    `setting`, `key` and `base` are the variables of model, key and URL, for messages;
-    `concurrency` tells callers how many may be busy; `secrets` are removed from the service's
-    words.
+    `url` is the base URL to check, if known. Messages name the variables `setting`, `key` and
+    `base` of model, key and URL; `secrets` are removed from the service's messages. `concurrency`
+    tells callers how many requests may run at once.
     """
 
     def __init__(
@@ -158,10 +158,13 @@ class ModelService:
         text = f"{name}: no whole reply in {LATE_SECONDS:.0f} s, waiting for up to {timeout:.0f} s"
         self._late_reply = Waiting(name, text, 0.0)
         self._check: asyncio.Task[None] | None = None
-        self._replies = False  # it has replied, and was not given up since
+        self._replies = False  # it has replied, and no request has failed for good since
 
     async def call(self, request: Callable[[], Awaitable[T]], tokens: int = 0) -> T:
-        """The result of `request`, repeated if useful. Raises RequestRejected, DecisionError."""
+        """Run `request`, with retries if useful. Raises RequestRejected and DecisionError.
+
+        `tokens` is the estimated size of the request with its reply, for the rate limiter.
+        """
         limiter, clock = rate_limiter(), asyncio.get_running_loop().time
         begin, failures, waited = clock(), list[Failure](), 0.0
         while True:
@@ -199,12 +202,12 @@ class ModelService:
             await asyncio.sleep(pause)
 
     def exception_of(self, error: Exception) -> Exception:
-        """The caller's exception for a failed request that is not tried again."""
+        """The exception to raise for a failed request that is not retried."""
         failure = classify(error, self._secrets)
         return error if failure.kind == "bug" else self._exception([failure], 0.0)
 
     async def _check_health(self, url: str) -> None:
-        """Check once; the requests that wait for the check fail along with it."""
+        """Check the service once; all requests that wait for the check fail with it."""
         self._check = self._check or asyncio.create_task(check_health(url, self._base))
         seconds = HEALTH_CHECK_TIMEOUT
         text = f"{self.name}: its first answer is waited for, {seconds:.0f} s at most"
@@ -219,7 +222,7 @@ class ModelService:
             raise
 
     def _next_pause(self, failures: list[Failure], waited: float) -> float | None:
-        """Seconds until the next try; None: there is none. `waited` are those by Retry-After."""
+        """Seconds until the next try; None: give up. `waited` is the sum of Retry-After so far."""
         failure, tries = failures[-1], len(failures)
         if failure.kind not in _PASSING or tries >= self._most_tries(failures):
             return None
@@ -231,7 +234,7 @@ class ModelService:
         return failure.wait + random.uniform(0, bound / 10)  # the limiter admits one by one
 
     def _most_tries(self, failures: list[Failure]) -> int:
-        """How often a request is tried that failed so; late replies count by themselves."""
+        """The largest number of tries after these failures; timeouts have a limit of their own."""
         failure = failures[-1]
         known = self._replies or failure.kind == "busy" or failure.wait is not None
         most = MAX_TRIES if known else FIRST_TRIES
@@ -241,14 +244,14 @@ class ModelService:
         return min(most, others + 1 + (MAX_TIMEOUTS if self._replies else 0))
 
     def _exception(self, failures: list[Failure], seconds: float) -> Exception:
-        """The caller's exception after the last failure: the problem and its remedy."""
+        """The exception to raise after the last failure, with the problem and its remedy."""
         failure, service = failures[-1], self._label
         kind = failure.kind
         if kind in _CHANGEABLE:
             logger.debug("%s rejects the request: %s (%s)", self.name, kind, failure)
             return RequestRejected(failure)
         logger.warning("%s: the request failed (%s, %s)", self.name, kind, failure.status)
-        if kind == "key":  # without the service's words, which may repeat parts of the key
+        if kind == "key":  # without the service's message, which may repeat parts of the key
             return ModelClosedError(f"{service} refuses the key: check {self._key}.")
         logger.debug("%s: the service's words: %s", self.name, failure)
         if kind == "quota":
@@ -284,10 +287,10 @@ class ModelService:
 
 
 async def check_health(url: str, variable: str = "") -> None:
-    """Return once a service answers at the base URL; else raise ModelUnavailableError.
+    """Check that a service answers at the base URL. Raises ModelUnavailableError.
 
-    No API key is sent, so certificates are not verified. A web page is no service. `variable` is
-    the URL's setting.
+    No API key is sent, so certificates are not verified. A web page is no service. Messages name
+    `variable`, the setting of the URL.
     """
     seconds = HEALTH_CHECK_TIMEOUT
     try:
@@ -344,7 +347,7 @@ _REQUESTED = re.compile(
     r"messages(?:, (\d+) in the functions)?.{0,20}?\d+ (?:in|tokens for) .{0,4}(?:completion|max_)",
     re.IGNORECASE | re.DOTALL,
 )
-# No status tells it: OpenRouter refuses tools with 404, Ollama a schema with 500 or without one.
+# Recognized by text: OpenRouter refuses tools with 404, Ollama a schema with 500 or no status.
 _UNSUPPORTED_FORM = re.compile(
     r"(format|schema|grammar|\btools?\b|\bstream).*(support|implemented|invalid|param)"
     r"|(support|invalid|failed to parse|param).*(format|schema|grammar|\btools?\b|\bstream)",
@@ -418,7 +421,7 @@ def _kind_without_status(error: Exception, text: str) -> FailureKind:
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """The exception and those that it was raised from; LangChain wraps clients' exceptions."""
+    """Yield the exception and its causes; LangChain wraps clients' exceptions."""
     one: BaseException | None = error
     while one is not None:
         yield one
@@ -440,7 +443,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _error_body(error: BaseException) -> dict[str, Any]:
-    """An error that came as a reply: LangChain raises it as ValueError({"message": ...})."""
+    """The body of an error sent as a reply; LangChain raises ValueError({"message": ...})."""
     first = error.args[0] if error.args else None
     return first if isinstance(first, dict) else {}
 
@@ -455,7 +458,7 @@ def _message(error: BaseException) -> str:
 
 
 def _retry_after(error: BaseException, text: str) -> float | None:
-    """Seconds that the service asks to wait: by a header (number or date), else by its words."""
+    """Seconds that the service asks to wait, from a header (number or date), else its message."""
     for one in causes(error):
         headers = getattr(getattr(one, "response", None), "headers", None) or {}
         with suppress(ValueError, TypeError):  # OpenAI's header, more exact than the standard's

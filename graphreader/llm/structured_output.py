@@ -1,4 +1,4 @@
-"""JSON schemas of decisions, and decisions read from a model's replies.
+"""JSON schemas of decisions, and the parser of a model's replies.
 
 Schemas fit OpenAI's strict mode: one flat object, all required, no `oneOf`. A reply is a JSON
 object in content, tool call or text. Broken JSON is not repaired: `json-repair` ends truncated
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 D = TypeVar("D", bound=Decision)
 Schema = dict[str, Any]
 ReplyForm = Literal["schema", "tool", "text"]
-"""How a reply is requested: as JSON schema, as a tool call, or as JSON in plain text."""
+"""The way of requesting a reply: as JSON schema, as a tool call, or as JSON in plain text."""
 
 CHARACTERS_A_TOKEN = 20
-"""Characters of a reply that is accepted, for each token that its task asks for."""
+"""Largest accepted reply, in characters per token of the task's `reply_tokens`."""
 
 
 @cache
 def schema_of(decision: type[Decision]) -> Schema:
-    """The decision's JSON schema. It is shared: do not change it."""
+    """The decision's JSON schema, in a shared dictionary that callers must not change."""
     raw = decision.model_json_schema()
     return cast(Schema, _simplify(raw, raw.get("$defs", {})))
 
 
 def response_format(decision: type[Decision]) -> Schema:
-    """The `response_format` of OpenAI's protocol."""
+    """The parameter `response_format` of OpenAI's protocol for a decision."""
     schema = {"name": decision.__name__, "strict": True, "schema": schema_of(decision)}
     return {"type": "json_schema", "json_schema": schema}
 
 
 def tool(decision: type[Decision], *, strict: bool = True) -> Schema:
-    """The one tool, whose arguments are the decision; `strict` is OpenAI's parameter."""
+    """The definition of a tool whose arguments are the decision; `strict` is OpenAI's parameter."""
     function = {
         "name": decision.__name__,
         "description": "Hand in your reply.",
@@ -59,7 +59,10 @@ def schema_in_words(decision: type[Decision]) -> str:
 
 
 def _simplify(part: Any, definitions: Schema) -> Any:
-    """`part` without titles, defaults, docstrings, references. Decisions do not nest themselves."""
+    """Remove titles, defaults and docstrings from a schema and resolve its references.
+
+    Recursive decisions are not supported.
+    """
     if isinstance(part, list):
         return [_simplify(one, definitions) for one in part]
     if not isinstance(part, dict):
@@ -71,7 +74,7 @@ def _simplify(part: Any, definitions: Schema) -> Any:
     simple = {key: one for key, one in part.items() if key not in dropped and key != "properties"}
     simple = {key: _simplify(one, definitions) for key, one in simple.items()}
     if "properties" in part:
-        # Names of properties are no keywords: one may be called "title".
+        # The names of properties are not schema keywords: a property may be called "title".
         simple["properties"] = {
             name: _simplify(one, definitions) for name, one in part["properties"].items()
         }
@@ -98,12 +101,12 @@ def has_reasoning(message: "AIMessage") -> bool:
 
 
 def without_reasoning(text: str) -> str:
-    """The reply itself."""
+    """The text of a reply after the model's reasoning."""
     return _REASONING_END.split(_REASONING.sub("", text))[-1]  # some servers drop the start mark
 
 
 def object_start(text: str) -> int | None:
-    """Where the JSON object of a reply starts, after reasoning or a code fence; None: not yet."""
+    """The position of the JSON object in a reply, after reasoning or a code fence; else None."""
     ends = [mark.end() for mark in _REASONING_END.finditer(text)]
     start = _OBJECT_START.match(text, ends[-1] if ends else 0)
     return start.end() - 1 if start else None
@@ -134,7 +137,7 @@ _BRACKET = re.compile(r"[\[{]")
 
 
 class UnusableReply(ReplyError):
-    """A reply that is no decision; `problem` is the sentence for the model about it."""
+    """A reply that is no valid decision; `problem` is a sentence for the model about it."""
 
     def __init__(self, kind: ReplyProblem, problem: str = "") -> None:
         self.kind = kind
@@ -147,12 +150,12 @@ class UnusableReply(ReplyError):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled with its parameters: workers of a cluster return it."""
+        """Support pickling, since workers of a cluster return this error."""
         return type(self), (self.kind, self.problem), vars(self)
 
 
 def read(message: "AIMessage", task: Task[D]) -> D:
-    """The last decision in the message that fits its schema. Raises UnusableReply."""
+    """Return the last decision in the message that fits its schema. Raises UnusableReply."""
     misfit = ""
     if task.decision is PlainReply and (text := without_reasoning(message.text).strip()):
         _check_length(text, task)
@@ -168,7 +171,7 @@ def read(message: "AIMessage", task: Task[D]) -> D:
 
 
 def holds_json(message: "AIMessage") -> bool:
-    """Whether the reply is JSON at all, fitting or not, rather than prose."""
+    """Whether the reply contains JSON, valid for the schema or not, rather than prose."""
     return bool(
         message.tool_calls
         or message.invalid_tool_calls
@@ -185,7 +188,7 @@ def is_complete(message: "AIMessageChunk") -> bool:
 
 
 def finish_reason(message: "AIMessage") -> str:
-    """Why the model stopped, by the provider's own field."""
+    """The reason why the model stopped, from the provider's own field."""
     metadata = message.response_metadata
     for key in ("finish_reason", "stop_reason", "stopReason", "done_reason", "status"):
         if isinstance(metadata.get(key), str):
@@ -205,7 +208,7 @@ def _problem(message: "AIMessage", *, has_object: bool) -> ReplyProblem:
 
 
 def _candidates(message: "AIMessage", decision: type[Decision]) -> Iterator[Any]:
-    """The candidates for the decision's fields, the likeliest first."""
+    """Yield the JSON values that may be the decision, the likeliest first."""
     # LangChain takes the start of a streamed tool call's arguments for the whole.
     is_cut_off = finish_reason(message) in _CUT_OFF
     values = [] if is_cut_off else [call["args"] for call in message.tool_calls]
@@ -216,7 +219,7 @@ def _candidates(message: "AIMessage", decision: type[Decision]) -> Iterator[Any]
 
 
 def _clean(value: Any) -> Any:
-    """JSON without control characters, which a terminal may obey, and lone surrogates."""
+    """Remove control characters, which a terminal may obey, and lone surrogates from JSON."""
     if isinstance(value, str):
         return without_controls(value)
     if isinstance(value, list):
@@ -227,20 +230,20 @@ def _clean(value: Any) -> Any:
 
 
 def _check_length(text: str, task: Task[Any]) -> None:
-    """Raise UnusableReply for far more than the task asks for, as an endless repetition."""
+    """Raise UnusableReply for a reply far longer than the task asks for (endless repetition)."""
     if len(text) > CHARACTERS_A_TOKEN * task.reply_tokens:
         raise UnusableReply("cut_off")
 
 
 def _json_values(text: str | None) -> list[Any]:
-    """The outermost JSON objects and lists in a text, the last one first."""
+    """Return the outermost JSON objects and lists in a text, the last first."""
     decoder = json.JSONDecoder(strict=False)  # raw line breaks inside of strings are common
     text, values, position = text or "", [], 0
     while bracket := _BRACKET.search(text, position):
         try:
             value, position = decoder.raw_decode(text, bracket.start())
             values.append(value)
-        except RecursionError:  # brackets without end: what stands before them may count
+        except RecursionError:  # endless brackets: the text before them may hold a decision
             break
         except ValueError:
             position = bracket.end()
@@ -248,7 +251,7 @@ def _json_values(text: str | None) -> list[Any]:
 
 
 def _unwrap(value: Any, decision: type[Decision]) -> Iterator[Any]:
-    """The value itself, or the value inside of a wrapper that models often add."""
+    """Yield the value itself, and the value inside of a wrapper that models often add."""
     fields = decision.model_fields
     if isinstance(value, list):
         lists = [name for name, field in fields.items() if "list" in str(field.annotation)]

@@ -1,6 +1,6 @@
-"""Rendering a task's prompt so that it fits the model's window.
+"""Renders a task's prompt so that it fits the model's window.
 
-Every token that is sent counts, with framing and schema or tool. A prompt that is too large loses
+All tokens are counted, with framing and schema or tool. A prompt that is too large loses
 its least relevant choices (`Task.keeping`); no text is truncated.
 """
 
@@ -37,7 +37,7 @@ _count_fixed_tokens = lru_cache(256)(count_tokens)
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """An unusable reply (empty: not worth showing again), and what is wrong with it."""
+    """An unusable reply and its `problem`; an empty reply is not shown to the model again."""
 
     reply: str
     problem: str
@@ -45,7 +45,7 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class RenderedPrompt(Generic[D]):
-    """A task as it is shown, the form in which the reply is requested, and the size in tokens."""
+    """A task as shown to the model: messages, reply form, and size in tokens."""
 
     task: Task[D]
     form: ReplyForm
@@ -62,9 +62,9 @@ def fit(
     prompts: Prompts,
     encoding: str = DEFAULT_ENCODING,
 ) -> RenderedPrompt[D]:
-    """The task with as many of its choices as fit the window, at least its `fewest`.
+    """Render the task with as many of its choices as fit the window, at least its `fewest`.
 
-    A correction is included while it fits, without the reply if need be. Raises WindowError.
+    A correction is included while it fits, without the reply if necessary. Raises WindowError.
     """
     render = partial(render_prompt, form=form, prompts=prompts, encoding=encoding)
     if correction and correction.reply:
@@ -85,7 +85,7 @@ def fit(
 
 
 def message_tokens(messages: Sequence[BaseMessage], encoding: str = DEFAULT_ENCODING) -> int:
-    """The tokens of messages with their framing."""
+    """Count the tokens of messages with their framing."""
     total = _TOKENS_PER_REPLY
     for message in messages:
         counting = _count_fixed_tokens if isinstance(message, SystemMessage) else count_tokens
@@ -100,7 +100,7 @@ def render_prompt(
     encoding: str,
     correction: Correction | None = None,
 ) -> RenderedPrompt[D]:
-    """The task rendered for a reply form, with the size of its prompt in tokens."""
+    """Render the task for a reply form, with the size of its prompt in tokens."""
     if isinstance(task, PlainTask):
         plain = [_MESSAGES[role](text) for role, text in task.messages]
         return RenderedPrompt(cast(Any, task), "text", plain, message_tokens(plain, encoding))
@@ -126,7 +126,7 @@ def render_prompt(
 def _shorten(
     task: Task[D], render: Callable[[Task[D]], RenderedPrompt[D]], window: int
 ) -> tuple[RenderedPrompt[D] | None, RenderedPrompt[D]]:
-    """The largest prompt that fits, if any, and the smallest that does not."""
+    """Return the largest prompt that fits, if any, and the smallest prompt that does not."""
     high = render(task)
     if high.tokens <= window:
         return high, high
@@ -149,7 +149,7 @@ def _shorten(
 
 @cache
 def _system_text(system: str, decision: type[Decision], form: ReplyForm) -> str:
-    """The fixed part of the messages, with the schema where the form is plain text."""
+    """The system message, with the schema where the reply form is plain text."""
     return f"{system}\n\n{schema_in_words(decision)}" if form == "text" else system
 
 
@@ -163,7 +163,7 @@ def _schema_tokens(decision: type[Decision], form: ReplyForm, encoding: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class BuildingMeasurer:
-    """Measures prompts of the model that reads texts, without opening its client."""
+    """Counts tokens of prompts for the model that reads texts, without opening its client."""
 
     name: str
     window: int
@@ -171,14 +171,14 @@ class BuildingMeasurer:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """The measurer of the settings. Raises SettingsError for what is no provider:model."""
+        """Make the measurer of the settings. Raises SettingsError for a name without provider."""
         name = settings.model_for("extract")
         if name != OFFLINE:
             provider_and_model(name, settings.model_variable_for("extract"))
         return cls(name, settings.window, Prompts(settings.prompts))
 
     def measure(self, task: Task[Any]) -> int:
-        """Tokens of the prompt; 0 offline. Raises WindowError."""
+        """The tokens of the task's prompt; 0 offline. Raises WindowError."""
         if self.name == OFFLINE:
             return 0
         encoding = encoding_for(self.name)
