@@ -366,7 +366,7 @@ class _Request:
                 return cast(AIMessage, await self._client.ainvoke(self._messages))
             await self._receive(chunks, self._on_token)
         except Exception as error:
-            # These errors of OpenAI's client and LangChain mean a reply that is no stream.
+            # OpenAI's client and LangChain raise these errors for a reply that is no stream.
             no_stream = isinstance(error, AssertionError | IndexError) or (
                 "No generation chunks" in str(error)
             )

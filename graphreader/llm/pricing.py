@@ -38,7 +38,7 @@ BATCH_SHARE = 0.5  # share of a request's price that OpenAI and Anthropic charge
 
 
 class Prices:
-    """Computes the cost of requests to models.
+    """The prices of models, from which the cost of a request follows.
 
     The file is TOML with one table per model, in dollars per million tokens:
 

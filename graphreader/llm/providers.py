@@ -285,7 +285,7 @@ _SCHEMA_OPTIONS: Mapping[str, Callable[[type[Decision]], dict[str, Any]]] = {
 
 
 class ProviderAdapter:
-    """Turns a decision into parameters of a client; `form` is the first reply form to try."""
+    """A client's adapter: decisions become its parameters; `form` is the first form to try."""
 
     def __init__(self, provider: str, client: BaseChatModel) -> None:
         self.client = client

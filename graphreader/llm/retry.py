@@ -1,4 +1,4 @@
-"""Calls one model service: health check, timeouts, retries with backoff, kinds of failures.
+"""Calls to one model service: health check, timeouts, retries with backoff, kinds of failures.
 
 Nothing else retries. Before the first request anything must answer at the service's address, so a
 dead service is reported soon. A pause is drawn between 0 and a bound that doubles with each try
@@ -59,7 +59,7 @@ MAX_OUTAGES = 3
 
 
 class CircuitBreaker:
-    """Ends a series of questions early when the services stay unavailable."""
+    """A counter that ends a series of questions early when the services stay unavailable."""
 
     def __init__(self) -> None:
         self._outages = 0

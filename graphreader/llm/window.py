@@ -1,4 +1,4 @@
-"""Renders a task's prompt so that it fits the model's window.
+"""Rendering of a task's prompt so that it fits the model's window.
 
 All tokens are counted, with framing and schema or tool. A prompt that is too large loses
 its least relevant choices (`Task.keeping`); no text is truncated.
@@ -163,7 +163,7 @@ def _schema_tokens(decision: type[Decision], form: ReplyForm, encoding: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class BuildingMeasurer:
-    """Counts tokens of prompts for the model that reads texts, without opening its client."""
+    """A counter of prompt tokens for the model that reads texts, without opening its client."""
 
     name: str
     window: int
