@@ -366,11 +366,11 @@ async def cluster(address: str, settings: Settings) -> AsyncIterator[Workers]:
         logger.info("%d workers on the Ray cluster %s", len(handles), address)
         workers = Workers(handles, limits, lost)
         announcing = asyncio.create_task(_announce(limits))
-        token = parser_process.elsewhere.set(workers.parse)
+        token = parser_process.parse_override.set(workers.parse)
         try:
             yield workers
         finally:
-            parser_process.elsewhere.reset(token)
+            parser_process.parse_override.reset(token)
             announcing.cancel()
             workers.close()
             for handle in (*handles.values(), limits):

@@ -29,7 +29,7 @@ from graphreader.estimate import Estimate, estimate, submission_cost
 from graphreader.html_report.page import write_report
 from graphreader.ingestion.embedding import reindex
 from graphreader.ingestion.extraction import key_elements
-from graphreader.ingestion.loading.sources import Source, Thing, sources_of
+from graphreader.ingestion.loading.sources import Source, SourceLike, sources_of
 from graphreader.ingestion.pipeline import Pipeline
 from graphreader.ingestion.report import (
     IngestReport,
@@ -281,7 +281,7 @@ class GraphReader:
 
     async def aingest(
         self,
-        *things: Thing,
+        *inputs: SourceLike,
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
         follow_links: Sequence[str | PathLike[str]] = (),
@@ -306,7 +306,7 @@ class GraphReader:
         if batch and ray:
             raise UsageError("Batches are not requested by workers: use either batch or ray.")
         sources = await asyncio.to_thread(
-            sources_of, things, include, exclude, id=id, follow_links=follow_links
+            sources_of, inputs, include, exclude, id=id, follow_links=follow_links
         )
         if ray:
             with with_waits(progress):
@@ -329,7 +329,7 @@ class GraphReader:
 
     async def aestimate(
         self,
-        *things: Thing,
+        *inputs: SourceLike,
         include: Sequence[str] = (),
         exclude: Sequence[str] = (),
         follow_links: Sequence[str | PathLike[str]] = (),
@@ -344,7 +344,7 @@ class GraphReader:
         count. With `batch` the price is that of batches.
         """
         sources = await asyncio.to_thread(
-            sources_of, things, include, exclude, id=id, follow_links=follow_links
+            sources_of, inputs, include, exclude, id=id, follow_links=follow_links
         )
         measurer, settings = self._resources.measurer_with_model()
         assumed, status = settings != self._resources.settings, None

@@ -8,7 +8,7 @@ from typing import Any
 
 from graphreader.documents import Document
 from graphreader.ingestion.loading.content import Refused
-from graphreader.ingestion.loading.sources import Thing, sources_of
+from graphreader.ingestion.loading.sources import SourceLike, sources_of
 
 
 def write(path: Path, data: bytes = b"Joan was born.\n") -> Path:
@@ -29,14 +29,14 @@ def without_root() -> Iterator[None]:
         os.seteuid(user)
 
 
-def read(*things: Thing, **options: Any) -> list[Document | Refused]:
-    return [one for source in sources_of(things, **options) for one in source.documents("c")]
+def read(*sources: SourceLike, **options: Any) -> list[Document | Refused]:
+    return [one for source in sources_of(sources, **options) for one in source.documents("c")]
 
 
-def documents(*things: Thing, **options: Any) -> list[Document]:
-    assert reasons(*things, **options) == []
-    return [one for one in read(*things, **options) if isinstance(one, Document)]
+def documents(*sources: SourceLike, **options: Any) -> list[Document]:
+    assert reasons(*sources, **options) == []
+    return [one for one in read(*sources, **options) if isinstance(one, Document)]
 
 
-def reasons(*things: Thing, **options: Any) -> list[str]:
-    return [one.reason for one in read(*things, **options) if isinstance(one, Refused)]
+def reasons(*sources: SourceLike, **options: Any) -> list[str]:
+    return [one.reason for one in read(*sources, **options) if isinstance(one, Refused)]

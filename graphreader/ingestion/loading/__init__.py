@@ -1,1 +1,1 @@
-"""Sources become documents, or a sentence about why not."""
+"""Loading of sources (files, folders, standard input) as documents."""

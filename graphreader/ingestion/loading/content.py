@@ -1,4 +1,4 @@
-"""The content of a source, whatever its format, and the document that is made of it."""
+"""The text and metadata of a source in any format, and the document made from them."""
 
 import codecs
 import json
@@ -18,13 +18,13 @@ from graphreader.text.sentences import language_of
 
 MAX_CHARACTERS = 20_000  # characters of a document's metadata as JSON
 MAX_TITLE, MAX_SOURCE = 300, 8_000
-"""Characters; Neo4j indexes no value of more than about 32 kB."""
+"""Largest title and source in characters; Neo4j indexes no value above about 32 kB."""
 MAX_HEADINGS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A text with its metadata; positions count characters. `title` may be empty."""
+    """The text of a source with its metadata; positions count characters, `title` may be empty."""
 
     text: str
     title: str = ""
@@ -36,7 +36,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A source that gives no document; `reason` is one sentence that says what to do about it."""
+    """A source that gives no document; `reason` is one sentence with the remedy."""
 
     title: str
     source: str
@@ -46,11 +46,11 @@ class Refused:
 def document_of(
     content: Content, title: str, corpus: str, source: str, shown: str = ""
 ) -> Document:
-    """The document of a content; `title` serves where the content names none.
+    """Make a document from a content; `title` is used where the content has no title.
 
     NULs and lone surrogates become U+FFFD; metadata beyond MAX_CHARACTERS and headings beyond
     MAX_HEADINGS are `skipped`, titles and headings are cut at MAX_TITLE. Raises DocumentError,
-    which calls the source `shown`, for a text of white space only.
+    which names the source as `shown`, for a text of white space only.
     """
     text, source = clean(content.text), clean(source)
     if len(source) > MAX_SOURCE:
@@ -79,15 +79,15 @@ def document_of(
 
 
 def from_text(text: str, title: str, corpus: str, source: str) -> Document:
-    """The document of a text in memory. Raises DocumentError for a text of white space only."""
+    """Make a document from a text in memory. Raises DocumentError for white space only."""
     return document_of(Content(text), title, corpus, source)
 
 
 def read_text(data: bytes, shown: str, declared: str = "") -> Content:
-    """Decode plain text; UTF-8 as `open(path, encoding="utf-8").read()` gives it, with its mark.
+    """Decode plain text; UTF-8 keeps its byte order mark, as in `open(encoding="utf-8")`.
 
-    The `declared` encoding counts where the text is not UTF-8; one other than UTF-8 is kept in
-    the metadata. Bytes that are no character become U+FFFD and are counted in `skipped`. Raises
+    The `declared` encoding is used where the text is not UTF-8. An encoding other than UTF-8 is
+    stored in the metadata. Invalid bytes become U+FFFD and are counted in `skipped`. Raises
     DocumentError for binary data.
     """
     encoding = next((name for mark, name in _BOMS.items() if data.startswith(mark)), "")
@@ -97,7 +97,7 @@ def read_text(data: bytes, shown: str, declared: str = "") -> Content:
         lost = text.count("\ufffd") - data.count(b"\xef\xbf\xbd")
         if _control_share(data) > (0.05 if lost else 0.3):
             raise DocumentError(f"{shown} is binary, not a text: leave it out, or save its text.")
-        # A few broken bytes do not make it another encoding.
+        # UTF-8 with a few broken bytes is still UTF-8.
         if 10 * lost <= len(text.encode("utf-8")) - len(text):
             encoding = "utf-8"
     if encoding != "utf-8":
@@ -113,7 +113,7 @@ def read_text(data: bytes, shown: str, declared: str = "") -> Content:
 
 
 def clean(text: str) -> str:
-    """The text with U+FFFD for each NUL, at which programs stop, and lone surrogate."""
+    """Replace each NUL, at which programs stop, and each lone surrogate by U+FFFD."""
     joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return joined.replace("\0", "\ufffd")
 
@@ -124,7 +124,7 @@ def is_blank(text: str) -> bool:
 
 
 def join_parts(parts: Sequence[str]) -> tuple[str, list[int]]:
-    """The parts joined by blank lines, and where each starts; empty parts add nothing."""
+    """Join non-empty parts by blank lines; return the text and the start of each part."""
     text = "\n\n".join(part for part in parts if part)
     starts = []
     start = 0
@@ -135,12 +135,12 @@ def join_parts(parts: Sequence[str]) -> tuple[str, list[int]]:
 
 
 def error_text(error: Exception) -> str:
-    """The message of an exception in one line of at most 200 characters; else its type."""
+    """The message of an exception in one line of at most 200 characters, or its type."""
     return clean(" ".join(str(error).split()))[:200] or type(error).__name__
 
 
 def refusal_reason(error: Exception, shown: str) -> str:
-    """One sentence on why something cannot be read, for an exception of any library."""
+    """The reason, in one sentence, why a source cannot be read, from any library's exception."""
     if isinstance(error, DocumentError):
         return str(error)
     problem = "not of the format that its name says"
@@ -149,7 +149,7 @@ def refusal_reason(error: Exception, shown: str) -> str:
     return f"{shown} cannot be read, it is damaged or {problem}: save it anew, or leave it out."
 
 
-_BOMS = {  # UTF-32 first: its marks begin like those of UTF-16
+_BOMS = {  # UTF-32 first: its marks begin like the marks of UTF-16
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -157,7 +157,7 @@ _BOMS = {  # UTF-32 first: its marks begin like those of UTF-16
 }
 _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\x1b"))
 
-# Encodings that can be told apart, by Python's names; of equally likely ones the first is taken.
+# Distinguishable encodings by Python's names; the first of equally likely encodings is chosen.
 _LIKELY = (
     *("cp1252", "gb18030", "big5", "euc_kr", "euc_jp", "shift_jis", "cp1251", "koi8_r"),
     *("cp1250", "cp1254", "cp1253", "cp1255", "cp1256"),
@@ -165,18 +165,18 @@ _LIKELY = (
 _WESTERN = ("cp1252", "cp1250", "cp1254")
 _JAPANESE = ("euc_jp", "shift_jis")
 
-# As browsers do: texts under these labels often use the larger encoding.
+# Browsers do this too: texts with these labels often use the larger encoding.
 _SUPERSETS = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
 _SAMPLE = 50_000  # bytes of lines that are not ASCII
 
 
 def _control_share(data: bytes) -> float:
-    """The share of bytes that are control characters which texts do not have."""
+    """The share of bytes (0-1) that are control characters unusual in texts."""
     return 1 - len(data.translate(None, _CONTROLS)) / len(data) if data else 0.0
 
 
 def _declared_encoding(data: bytes, name: str) -> str:
-    """Python's name of the declared encoding if the data are valid in it, or nothing."""
+    """Return Python's name of the declared encoding if the data are valid in it, else ""."""
     try:
         known = codecs.lookup(name).name
         encoding = _SUPERSETS.get(known, known)
@@ -187,9 +187,9 @@ def _declared_encoding(data: bytes, name: str) -> str:
 
 
 def _likeliest_encoding(data: bytes) -> str:
-    """The encoding in which the lines that are not ASCII look most like a language."""
+    """Return the encoding in which the non-ASCII lines look most like a language."""
     sample = b""
-    for line in BytesIO(data.replace(b"\r", b"\n")):  # without a list of perhaps millions
+    for line in BytesIO(data.replace(b"\r", b"\n")):  # not split into a list of perhaps millions
         if not line.isascii():
             sample += line[:_SAMPLE]
         if len(sample) > _SAMPLE:
@@ -205,14 +205,14 @@ def _likeliest_encoding(data: bytes) -> str:
 
 
 def _is_western(sample: bytes) -> bool:
-    """Whether letters beyond ASCII are few and stand alone, as in Latin scripts."""
+    """Whether non-ASCII letters are few and isolated, as in Latin scripts."""
     runs = re.findall(rb"[\x80-\xff]+", sample)
     letters = len(re.findall(rb"[A-Za-z]", sample))
     return 3 * sum(map(len, runs)) < letters and any(len(run) % 2 for run in runs)
 
 
 def _unlikeliness(match: CharsetMatch) -> tuple[float, bool, float, int]:
-    """A sort key: how little the text looks like a language.
+    """Return a sort key: the higher, the less the text looks like a language.
 
     Each Cyrillic encoding has small letters where the other has capitals; kana are Japanese.
     """
@@ -224,7 +224,7 @@ def _unlikeliness(match: CharsetMatch) -> tuple[float, bool, float, int]:
 
 
 def plain(metadata: Mapping[Any, Any]) -> tuple[dict[str, Any], tuple[Skipped, ...]]:
-    """The metadata as JSON values, and what is no JSON or exceeds MAX_CHARACTERS in all."""
+    """Split metadata into JSON values and skipped values (no JSON, or beyond MAX_CHARACTERS)."""
     kept: dict[str, Any] = {}
     left_out = []
     room = MAX_CHARACTERS
@@ -233,7 +233,7 @@ def plain(metadata: Mapping[Any, Any]) -> tuple[dict[str, Any], tuple[Skipped, .
         try:
             text = json.dumps(_with_text_keys(value), default=_jsonable, ensure_ascii=False)
             text = clean(text)
-        except (TypeError, ValueError, RecursionError) as error:  # endless or too deep
+        except (TypeError, ValueError, RecursionError) as error:  # circular or too deep
             left_out.append(Skipped(f"metadata {name[:100]}", f"no JSON ({error_text(error)})"))
             continue
         if len(name) + len(text) > room:
@@ -246,7 +246,7 @@ def plain(metadata: Mapping[Any, Any]) -> tuple[dict[str, Any], tuple[Skipped, .
 
 
 def _with_text_keys(value: Any) -> Any:
-    """The value with strings for the keys of every mapping in it."""
+    """Convert the keys of every mapping in the value to strings."""
     if isinstance(value, Mapping):
         return {str(key): _with_text_keys(one) for key, one in value.items()}
     return [_with_text_keys(one) for one in value] if isinstance(value, list | tuple) else value

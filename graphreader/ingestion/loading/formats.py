@@ -1,7 +1,7 @@
-"""Files of each format as documents: plain text, HTML, Markdown, PDF, DOCX and EPUB.
+"""Parsers of file formats: plain text, HTML, Markdown, PDF, DOCX and EPUB.
 
-READERS has a reader for each file extension, which makes `Content` of bytes. What cannot be read
-raises a DocumentError that says what to do. A PDF needs a text layer.
+READERS maps each file extension to a function from bytes to `Content`. An unreadable file raises a
+DocumentError with the remedy. A PDF needs a text layer.
 """
 
 import logging
@@ -42,10 +42,10 @@ MAX_BYTES = 64 * 1024 * 1024
 
 
 def load(path: Path, corpus: str, real: str = "", source: str = "") -> Document:
-    """Read a file that is one document of `corpus`. Raises DocumentError, or a library's error.
+    """Load a file as one document of `corpus`. Raises DocumentError, or a library's error.
 
-    The title is the one in the file, else its name; `source` is by default the absolute path,
-    links resolved.
+    The title is taken from the file, else from its name; `source` is by default the absolute path
+    with links resolved.
     """
     shown = clean(source or str(path))
     with open_file(path, shown, real) as file:
@@ -64,11 +64,11 @@ def load(path: Path, corpus: str, real: str = "", source: str = "") -> Document:
 def open_file(path: Path, shown: str, real: str = "") -> Iterator[BinaryIO]:
     """Open a regular file of a known format for reading bytes. Raises DocumentError.
 
-    Where `real` is given, the opened file must be the one there, without a link on the way.
+    If `real` is given, the opened file must be at this path, which contains no link.
     """
     try:
         if path.is_dir():
-            os.listdir(path)  # raises where the folder cannot be opened
+            os.listdir(path)  # raises if the folder cannot be opened
             raise DocumentError(
                 f"{shown} holds no {_FORMATS} file that is wanted: name a folder that does, other "
                 "patterns, or the files themselves."
@@ -79,9 +79,9 @@ def open_file(path: Path, shown: str, real: str = "") -> Iterator[BinaryIO]:
                 f"{shown} is not a {_FORMATS} file, and no other is supported: save its text as "
                 "one of these."
             )
-        _check_regular(found, shown)  # opening a device may already do something
+        _check_regular(found, shown)  # even opening a device may have an effect
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NONBLOCK)) as file:
-            status = os.fstat(file.fileno())  # the path may lead elsewhere by now
+            status = os.fstat(file.fileno())  # the path may have changed meanwhile
             _check_regular(status, shown)
             if real and not (
                 os.path.realpath(path) == real and os.path.samestat(status, os.lstat(real))
@@ -100,11 +100,11 @@ def open_file(path: Path, shown: str, real: str = "") -> Iterator[BinaryIO]:
 
 
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
-_SYSTEM = ("/proc", "/sys")  # their files tell the environment of processes, with its keys
+_SYSTEM = ("/proc", "/sys")  # their files reveal the environment of processes, with API keys
 
 
 def _check_regular(status: os.stat_result, shown: str) -> None:
-    """Raise DocumentError for anything but a regular file on a file system of files."""
+    """Raise DocumentError for anything but a regular file outside of /proc and /sys."""
     system = {os.stat(folder).st_dev for folder in _SYSTEM if os.path.ismount(folder)}
     if not stat.S_ISREG(status.st_mode) or status.st_dev in system:
         raise DocumentError(f"{shown} is not a regular file: copy its text into one.")
@@ -122,12 +122,12 @@ _UNDERLINED = re.compile(r" {0,3}(?![>#|]|[-*+][ \t]|\d+[.)][ \t])\S.*\n")
 
 
 def read_markdown(data: bytes, shown: str) -> Content:
-    """The text with its headings, line by line, and metadata and title of a YAML front matter."""
+    """Parse Markdown: the text, its headings, and title and metadata of a YAML front matter."""
     plain = read_text(data, shown)
     front = _FRONT_MATTER.match(plain.text)
     values, problem = _front_matter_values(front[1]) if front else ({}, "")
     title = values.get("title")
-    body = front.end() if front and values else 0  # between rules, what is no YAML mapping is text
+    body = front.end() if front and values else 0  # a block that is no YAML mapping is text
     return replace(
         plain,
         title=title.strip() if isinstance(title, str) else "",
@@ -138,7 +138,7 @@ def read_markdown(data: bytes, shown: str) -> Content:
 
 
 class _FrontMatterLoader(yaml.SafeLoader):
-    """YAML without aliases, a few of which can stand for millions of values."""
+    """A YAML loader without aliases, a few of which can expand to millions of values."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -151,15 +151,15 @@ def _front_matter_values(block: str) -> tuple[dict[Any, Any], str]:
         return {}, f"longer than {_MAX_FRONT_MATTER:,} characters"
     try:
         values = yaml.load(block, _FrontMatterLoader)  # it is a SafeLoader
-    except Exception as error:  # yaml lets exceptions of other kinds through
+    except Exception as error:  # yaml also raises exceptions of other kinds
         return {}, f"not read, it is no YAML ({error_text(error)})"
     return (values, "") if isinstance(values, dict) else ({}, "")
 
 
 def _markdown_headings(text: str, start: int) -> Iterator[tuple[int, str]]:
-    """The headings from `start` on with their positions: "# Title", or underlined with = or -."""
+    """Yield (position, title) of each heading after `start`: "# Title", or underlined by = or -."""
     fence = ""
-    previous: re.Match[str] | None = None  # the line before, if it may be underlined
+    previous: re.Match[str] | None = None  # the previous line, if it can be a heading
     for line in _LINE.finditer(text, start):
         mark = _FENCE.match(line[0])
         if fence:
@@ -192,10 +192,13 @@ _PDF_METADATA = ("title", "author", "subject", "keywords", "creation_date")
 
 
 def read_pdf(data: bytes, shown: str) -> Content:
-    """The pages' text, the outline as headings; the title in metadata is rarely the text's."""
+    """Parse a PDF: the pages' text, with the outline as headings.
+
+    The title in the metadata is ignored: it is rarely the title of the text.
+    """
     pypdf = _optional_package("pypdf", shown)
     logger = logging.getLogger("pypdf")
-    if not logger.handlers:  # otherwise its warnings go to stderr where logging is not set up
+    if not logger.handlers:  # without logging, its warnings would go to stderr
         logger.addHandler(logging.NullHandler())
     reader = pypdf.PdfReader(BytesIO(data))
     if reader.is_encrypted and not reader.decrypt(""):
@@ -205,7 +208,7 @@ def read_pdf(data: bytes, shown: str) -> Content:
     for index in range(len(reader.pages)):
         try:
             pages.append(clean(reader.pages[index].extract_text().strip()))
-        except Exception:  # one page of perhaps hundreds
+        except Exception:  # one unreadable page of perhaps hundreds
             pages.append("")
             skipped.append(Skipped(f"page {index + 1}", "cannot be read"))
     if not any(pages):
@@ -226,7 +229,7 @@ def read_pdf(data: bytes, shown: str) -> Content:
 
 
 def _pdf_headings(reader: Any, pages: list[str], starts: list[int]) -> Iterator[tuple[int, str]]:
-    """The outline's entries at their words on the page, else at the start of the page."""
+    """Yield (position, title) of the outline's entries, found on the page, else at its start."""
     try:
         entries = list(_outline_entries(reader.outline))[: MAX_HEADINGS + 1]
     except Exception:  # a broken outline does not make the text unreadable
@@ -250,14 +253,15 @@ def _outline_entries(outline: Any) -> Iterator[Any]:
 
 
 MAX_UNPACKED = 32 * 1024 * 1024
-"""Bytes of the parsed files of a DOCX or EPUB when unpacked: XML takes forty times its size.
+"""Largest unpacked size of the parsed files of a DOCX or EPUB in bytes: XML takes forty times its
+size in memory.
 
-Whatever begins as markup does is counted, since any name can stand in a manifest.
+All entries that begin like markup are counted, since a manifest can name any file.
 """
 
 _PARSED = (".xml", ".rels", ".opf", ".ncx", ".html", ".xhtml", ".htm")
-_ENCRYPTED = 1  # a flag of a zip entry
-_OLE_SIGNATURE = b"\xd0\xcf\x11\xe0"  # of .doc, and of .docx with a password
+_ENCRYPTED = 1  # flag of a zip entry
+_OLE_SIGNATURE = b"\xd0\xcf\x11\xe0"  # beginning of .doc, and of .docx with a password
 _STYLES = "p[style-name='Title'] => h1:fresh"
 _DUBLIN_CORE = re.compile(
     "title|creator|subject|description|publisher|contributor|date|language|identifier|created"
@@ -266,7 +270,7 @@ _DUBLIN_CORE = re.compile(
 
 
 def read_docx(data: bytes, shown: str) -> Content:
-    """The text of a Word document, as HTML by mammoth; its notes stand at the end."""
+    """Parse a Word document, converted to HTML by mammoth; its notes stand at the end."""
     mammoth = _optional_package("mammoth", shown)
     if data.startswith(_OLE_SIGNATURE):
         raise DocumentError(
@@ -285,7 +289,7 @@ def read_docx(data: bytes, shown: str) -> Content:
 
 
 def read_epub(data: bytes, shown: str) -> Content:
-    """The pages of an electronic book in reading order, with its title and metadata."""
+    """Parse an EPUB book: its pages in reading order, with title and metadata."""
     with _open_archive(data, shown) as archive:
         container = ElementTree.fromstring(archive.read("META-INF/container.xml"))
         package = next(
@@ -327,14 +331,14 @@ def _is_parsed(archive: ZipFile, entry: ZipInfo) -> bool:
     if entry.filename.lower().endswith(_PARSED):
         return True
     if entry.flag_bits & _ENCRYPTED or entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-        return False  # no parser gets it either
+        return False  # no parser reads it either
     with archive.open(entry) as file:
         start = file.read(1000).lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")
     return not start or start.startswith(b"<")
 
 
 def _check_unpacked(archive: ZipFile, names: Iterable[str], shown: str) -> None:
-    """Raise DocumentError where the entries have more than MAX_UNPACKED bytes in all."""
+    """Raise DocumentError if the entries have more than MAX_UNPACKED bytes in total."""
     entries = archive.NameToInfo
     size = sum(entries[name].file_size for name in names if name in entries)
     if size > MAX_UNPACKED:
@@ -345,7 +349,7 @@ def _check_unpacked(archive: ZipFile, names: Iterable[str], shown: str) -> None:
 
 
 def _xml_metadata(archive: ZipFile, name: str) -> dict[str, str | list[str]]:
-    """The Dublin Core elements of an XML file in the archive; a list where one occurs often."""
+    """Read the Dublin Core elements of an XML file; a repeated element gives a list."""
     values: dict[str, list[str]] = {}
     try:
         root = ElementTree.fromstring(archive.read(name))
@@ -360,13 +364,13 @@ def _xml_metadata(archive: ZipFile, name: str) -> dict[str, str | list[str]]:
 
 
 def _epub_pages(archive: ZipFile, names: Sequence[str]) -> tuple[list[Content], list[Skipped]]:
-    """The pages of a book that have text, and those that cannot be read."""
+    """Parse the pages of a book; return those with text, and the unreadable pages."""
     parts: list[Content] = []
     skipped: list[Skipped] = []
     for name in names:
         try:
             part = read_html(archive.read(name), name)
-        except Exception:  # one page of many
+        except Exception:  # one unreadable page of many
             skipped.append(Skipped(name, "cannot be read"))
             continue
         skipped += [Skipped(f"{name}, {one.part}", one.reason) for one in part.skipped]
@@ -400,7 +404,11 @@ READERS: dict[str, Callable[[bytes, str], Content]] = {
     ".xhtml": read_html,
 }
 
-_PLAIN = (".markdown", ".md", ".txt")  # read here; a process of its own parses the others
-JSON_LINES = ".jsonl"  # many documents: see sources.py
+_PLAIN = (
+    ".markdown",
+    ".md",
+    ".txt",
+)  # read in this process; other formats are parsed in a child process
+JSON_LINES = ".jsonl"  # a file of many documents, see sources.py
 SUFFIXES = tuple(sorted((*READERS, JSON_LINES)))
 _FORMATS = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"

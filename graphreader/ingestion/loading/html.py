@@ -1,4 +1,4 @@
-"""HTML as text: what readers see, as paragraphs and lines, with the positions of headings."""
+"""Conversion of HTML to its visible text, in paragraphs and lines, with positions of headings."""
 
 import re
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _INVISIBLE = _tags(
 )
 _VOID = _tags("area base br col embed hr img input link meta source track wbr")
 
-# The start tags that end an open element whose end tag is left out.
+# The start tags that end an open element without an end tag.
 _ENDED_BY = {
     "p": _PARAGRAPHS | _LINES | _CELLS,
     "li": {"li"},
@@ -43,15 +43,15 @@ _META = _tags("author date description keywords article:published_time")
 _ENCODING = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""")
 _SPACES = re.compile(r"[ \t\n\f\r]+")
 _LONGEST_ROW = 1_000  # characters; a longer row with paragraphs in it is page layout
-_NESTED_ROWS = 20  # rows inside of more rows are page layout too
+_NESTED_ROWS = 20  # rows nested deeper are page layout too
 _UNFINISHED = re.compile(r"<[A-Za-z/!?]")
 
 
 def read_html(data: bytes, shown: str) -> Content:
-    """The text of a page with its title, headings and metadata, in linear time.
+    """Parse a page into its text, title, headings and metadata, in linear time.
 
-    A comment, tag or script without an end takes the rest of the page, as in browsers (HTML
-    standard, section 13.2.5); `skipped` says so.
+    A comment, tag or script without an end hides the rest of the page, as in browsers (HTML
+    standard, section 13.2.5), and is noted in `skipped`.
     """
     declared = _ENCODING.search(data[:2048])
     page = read_text(data, shown, declared[1].decode("ascii") if declared else "")
@@ -83,7 +83,7 @@ class _Mark(Enum):
 
 
 class _Verbatim(str):
-    """Text whose white space counts."""
+    """A text whose white space is kept."""
 
 
 _Part = str | _Mark
@@ -91,7 +91,7 @@ _Part = str | _Mark
 
 @dataclass(frozen=True, slots=True)
 class _Element:
-    """An open element; `first_part` is the number of parts before it."""
+    """An open HTML element; `first_part` is the number of text parts before it."""
 
     tag: str
     invisible: bool
@@ -99,7 +99,7 @@ class _Element:
 
 
 class _Parser(HTMLParser):
-    """Collects the visible text with marks between, the title and the metadata."""
+    """An HTML parser that collects visible text with boundary marks, the title and metadata."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -108,12 +108,12 @@ class _Parser(HTMLParser):
         self.metadata: dict[str, str] = {}
         self._open: list[_Element] = []
         self._counts: dict[str, int] = {}  # open elements by tag
-        self._invisible = 0  # open elements that are not visible
+        self._invisible = 0  # number of open invisible elements
 
     def end(self) -> str:
-        """Take the text that is left; return the size of what belongs to an unfinished tag.
+        """Parse the remaining text; return the size of an unfinished tag, in characters.
 
-        It stands in for `close`, which searches the rest anew for each "<" in Python 3.11.
+        It replaces `close`, which in Python 3.11 searches the rest anew for each "<".
         """
         rest, self.rawdata = self.rawdata, ""
         if rest and (self.cdata_elem or _UNFINISHED.match(rest)):
@@ -147,13 +147,13 @@ class _Parser(HTMLParser):
         self._invisible += invisible
 
     def handle_endtag(self, tag: str) -> None:
-        """Close an element and all elements that are open in it."""
+        """Close an element and all open elements inside of it."""
         if self._counts.get(tag):
             while self._close_innermost() != tag:
                 pass
 
     def handle_data(self, data: str) -> None:
-        """Keep text that is visible, and that of the title."""
+        """Collect visible text, and the text of the title."""
         if self._counts.get("title") and self._open[-1].tag == "title" and self._invisible == 1:
             self.title.append(data)
         elif not self._invisible:
@@ -187,7 +187,7 @@ class _Parser(HTMLParser):
 
 
 def _table_row(parts: list[_Part]) -> list[_Part]:
-    """The cells in one line, "a | b"; as paragraphs where the table is page layout."""
+    """Join the cells of a table row as "a | b", or as paragraphs if the table is page layout."""
     size = sum(len(part) for part in parts if isinstance(part, str))
     has_blocks = any(one in parts for one in (_Mark.PARAGRAPH, _Mark.LINE, _Mark.HEADING))
     if has_blocks and (_Mark.HEADING in parts or size > _LONGEST_ROW):
@@ -203,15 +203,15 @@ def _table_row(parts: list[_Part]) -> list[_Part]:
 
 
 class _Layout:
-    """A text that grows part by part, and its headings."""
+    """A builder of the text and its headings, which adds one part at a time."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.headings: list[tuple[int, str]] = []
         self._length = 0
-        self._newlines = 0  # due before the next piece
-        self._space = self._item = False  # due before the next piece
-        self._heading: tuple[int, int] | None = None  # its position in characters and in pieces
+        self._newlines = 0  # pending before the next piece
+        self._space = self._item = False  # pending before the next piece
+        self._heading: tuple[int, int] | None = None  # position in characters and in pieces
 
     def add(self, part: _Part) -> None:
         match part:
@@ -235,7 +235,7 @@ class _Layout:
                 self._newlines = min(2, max(self._newlines, due))
 
     def _write(self, text: str) -> None:
-        """Append text after the separators that are due."""
+        """Append text after the pending separators."""
         if not text:
             return
         before = "\n" * self._newlines or (" " if self._space else "")
@@ -255,5 +255,5 @@ class _Layout:
 
 
 def _squeezed(text: str) -> str:
-    """Each run of white space as one space, without soft hyphens."""
+    """Collapse each run of white space to one space, and drop soft hyphens."""
     return _SPACES.sub(" ", text).replace("\xad", "")

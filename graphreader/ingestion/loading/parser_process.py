@@ -1,7 +1,7 @@
-"""Processes that parse files, so that a malicious one takes neither time nor memory without end.
+"""Child processes that parse files, with limits of time and memory against malicious files.
 
-They have no environment but their import path, so no keys. One is started with the first file, more
-where several files are parsed at once, and one that did not survive a file is replaced.
+Their environment is only the import path, without API keys. The first file starts a process;
+parallel parsing starts more, and a process that dies on a file is replaced.
 """
 
 import atexit
@@ -25,7 +25,7 @@ from graphreader.errors import DocumentError
 from graphreader.ingestion.loading.content import Content, refusal_reason
 
 MAX_SECONDS, MAX_SECONDS_PER_MIB = 60.0, 30.0
-"""The time that a file may take: a large PDF has thousands of pages at 0.1 s each."""
+"""Time limit of a file: a large PDF has thousands of pages at 0.1 s each."""
 
 MAX_MEMORY = 3 * 2**30  # bytes of address space, where the system can limit it (not on Windows)
 
@@ -37,13 +37,13 @@ _PROGRAM = (
 
 Parse = Callable[[str, bytes, str], Content]
 
-elsewhere: ContextVar[Parse | None] = ContextVar("elsewhere", default=None)
-"""Parses the files of the calling code in place of a process of this machine."""
+parse_override: ContextVar[Parse | None] = ContextVar("parse_override", default=None)
+"""If set, the function that parses files instead of a local child process (Ray workers)."""
 
 
 def parse(suffix: str, data: bytes, shown: str) -> Content:
-    """The content of a file. Raises DocumentError, also beyond the bounds. Blocks."""
-    if other := elsewhere.get():
+    """Parse a file into its content. Blocks. Raises DocumentError, also beyond the limits."""
+    if other := parse_override.get():
         return other(suffix, data, shown)
     process = _free.get()
     try:
@@ -53,14 +53,14 @@ def parse(suffix: str, data: bytes, shown: str) -> Content:
 
 
 class ParserProcess:
-    """A child process that is asked for one file after the other, over pipes."""
+    """A child process that parses one file after the other, over pipes."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
     def parse(self, suffix: str, data: bytes, shown: str) -> Content:
-        """See `parse`."""
-        if self._process and self._process.poll() is not None:  # Control-C ends it, too
+        """Parse a file into its content. Blocks. Raises DocumentError, also beyond the limits."""
+        if self._process and self._process.poll() is not None:  # Control-C also ends the child
             self.close()
         process = self._process = self._process or _start()
         began = monotonic()
@@ -72,7 +72,7 @@ class ParserProcess:
             assert process.stdout
             pickle.dump((suffix, data, shown, seconds), process.stdin)
             process.stdin.flush()
-            reply = json.loads(process.stdout.readline())  # no pickle of what a file may control
+            reply = json.loads(process.stdout.readline())  # no pickle: a file may control the reply
         except (OSError, ValueError):
             timed_out = monotonic() - began >= seconds
             self.close()
@@ -98,15 +98,15 @@ class ParserProcess:
         """End the process."""
         if self._process is not None:
             self._process.kill()
-            with suppress(OSError):  # what was not yet sent
+            with suppress(OSError):  # unsent data
                 self._process.communicate()
             self._process = None
 
 
 def serve(readers: Mapping[str, Callable[[bytes, str], Content]]) -> None:
-    """Answer requests from standard input with contents, or reasons, until it ends."""
+    """Answer parse requests on standard input with contents or refusals, until it ends."""
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr  # no library writes between the replies
+    sys.stdout = sys.stderr  # so that no library writes between replies
     if sys.platform != "win32":
         import resource  # noqa: PLC0415  # Windows has none
 
@@ -117,7 +117,7 @@ def serve(readers: Mapping[str, Callable[[bytes, str], Content]]) -> None:
             suffix, data, shown, seconds = pickle.load(requests)
         except EOFError:
             return
-        if hasattr(signal, "alarm"):  # where nobody is left who ends it
+        if hasattr(signal, "alarm"):  # in case the parent process is dead
             signal.alarm(int(seconds) + 10)
         reply: Any
         try:
@@ -127,7 +127,7 @@ def serve(readers: Mapping[str, Callable[[bytes, str], Content]]) -> None:
         except Exception as error:  # of any library
             reply = refusal_reason(error, shown)
         if hasattr(signal, "alarm"):
-            signal.alarm(0)  # it waits for the next file as long as a model reads this one
+            signal.alarm(0)  # no limit while it waits for the next file
         replies.write(json.dumps(reply, default=str).encode() + b"\n")
         replies.flush()
 
@@ -147,7 +147,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 _processes = [ParserProcess() for _ in range(min(os.cpu_count() or 1, 4))]
-_free: LifoQueue[ParserProcess] = LifoQueue()  # the one that was used last comes first
+_free: LifoQueue[ParserProcess] = LifoQueue()  # the most recently used process comes first
 for _one in _processes:
     _free.put(_one)
     atexit.register(_one.close)

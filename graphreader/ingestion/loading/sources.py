@@ -1,6 +1,6 @@
-"""The texts that a person names: files, folders, standard input, LangChain documents.
+"""Sources of text that a user names: files, folders, standard input, LangChain documents.
 
-No file is opened before its documents are asked for, and bad content gives a `Refused`. A line of
+No file is opened before its documents are requested, and bad content gives a `Refused`. A line of
 JSON Lines is an object with `text`, mostly `title` and `id`; other keys are metadata.
 """
 
@@ -32,7 +32,7 @@ from graphreader.ingestion.loading.formats import JSON_LINES, MAX_BYTES, SUFFIXE
 
 @runtime_checkable
 class LangChainDocument(Protocol):
-    """A LangChain document, recognized by its attributes; it may have an `id` too."""
+    """The attributes by which a LangChain document is recognized; it may have an `id` too."""
 
     page_content: str
     metadata: Any
@@ -40,7 +40,7 @@ class LangChainDocument(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Something that is read in one go, by `read`; messages call it `shown`, or by its name."""
+    """A file, stream or document that `read` reads at once; messages call it `shown` or `name`."""
 
     title: str
     name: str
@@ -48,22 +48,22 @@ class Source:
     shown: str = ""
 
     def documents(self, corpus: str) -> Iterator[Document | Refused]:
-        """Read the documents one after the other. Blocks; raises nothing for bad content."""
+        """Yield the documents one by one. Blocks; bad content gives Refused, not an error."""
         try:
             yield from self.read(corpus)
-        except Exception as error:  # of any library: the other sources are read all the same
+        except Exception as error:  # of any library: the other sources are still read
             name = clean(self.name)
             yield Refused(clean(self.title), name, refusal_reason(error, self.shown or name))
 
 
-Thing = str | PathLike[str] | LangChainDocument | Source
-"""A source of text: a path, "-" for standard input, a LangChain document."""
+SourceLike = str | PathLike[str] | LangChainDocument | Source
+"""A source as callers give it: a path, "-" for standard input, a LangChain document, a Source."""
 
-T = TypeVar("T", bound=Thing)
+T = TypeVar("T", bound=SourceLike)
 
 
 def uploaded(path: Path, name: str) -> Source:
-    """A file that was sent under a name; its place on this machine is told nowhere."""
+    """A source for an uploaded file; only its `name` is shown, never its path on this machine."""
     source = f"upload:{name}"
 
     def read(corpus: str) -> Iterable[Document | Refused]:
@@ -74,83 +74,84 @@ def uploaded(path: Path, name: str) -> Source:
     return Source(path.stem, source, read)
 
 
-def expand_home(things: Sequence[T]) -> list[T]:
-    """The things with the home folder for `~` in paths. Raises UsageError for an empty path."""
-    if any(isinstance(one, str) and not one.strip() for one in things):
+def expand_home(sources: Sequence[T]) -> list[T]:
+    """Replace `~` in paths by the home folder. Raises UsageError for an empty path."""
+    if any(isinstance(one, str) and not one.strip() for one in sources):
         raise UsageError("A path is empty: name a file or a folder, or leave it out.")
     return [
         # Not Path.expanduser, which takes the file `~backup.txt` for the home of an unknown user.
         cast(T, os.path.expanduser(cast(str, one))) if isinstance(one, str | PathLike) else one
-        for one in things
+        for one in sources
     ]
 
 
 def sources_of(
-    things: Sequence[Thing],
+    sources: Sequence[SourceLike],
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     *,
     id: str | None = None,
     follow_links: Sequence[str | PathLike[str]] = (),
 ) -> list[Source]:
-    """The sources of all things in order: the files of a folder sorted, each file once.
+    """Resolve paths and LangChain documents to sources: a folder's files sorted, each file once.
 
-    Patterns and links are those in folders (see `files_in`). "-" is standard input, titled `id`.
-    LangChain documents with the same source are numbered. Raises DocumentError without that id.
+    Patterns and links apply to folders (see `files_in`). "-" is standard input, titled `id`.
+    LangChain documents with the same source are numbered. Raises DocumentError for "-" without
+    `id`.
     """
-    if not things:
+    if not sources:
         raise UsageError("Name at least one file or folder to read.")
-    for one in things:
+    for one in sources:
         if not isinstance(one, str | PathLike | LangChainDocument | Source):
             raise UsageError(f"{one!r:.80} is neither a path nor a document: give each by itself.")
-    things = expand_home(things)
-    if ("-" in map(_path, things)) != (id is not None):
+    sources = expand_home(sources)
+    if ("-" in map(_path, sources)) != (id is not None):
         raise DocumentError(
             "Text from standard input needs a name: pass - as the path, and --id NAME with it."
         )
     targets = [os.path.realpath(os.path.expanduser(one)) for one in follow_links]
-    sources: dict[str, Source] = {}
+    resolved: dict[str, Source] = {}  # by path without links, or by name
     times: Counter[str] = Counter()
-    for thing in things:
-        path = _path(thing)
-        if isinstance(thing, Source):
-            sources.setdefault(f"\0{thing.name}", thing)
-        elif isinstance(thing, LangChainDocument):
-            name = _langchain_name(thing)
+    for one in sources:
+        path = _path(one)
+        if isinstance(one, Source):
+            resolved.setdefault(f"\0{one.name}", one)
+        elif isinstance(one, LangChainDocument):
+            name = _langchain_name(one)
             times[name] += 1
             name += f"#{times[name]}" if times[name] > 1 else ""
-            sources.setdefault(f"\0{name}", _langchain(thing, name))
+            resolved.setdefault(f"\0{name}", _langchain(one, name))
         elif path == "-" and id is not None:
-            sources.setdefault("-", _standard_input(id))
+            resolved.setdefault("-", _standard_input(id))
         else:
             for real, source in _files(path, include, exclude, targets):
-                sources.setdefault(real, source)
-    return list(sources.values())
+                resolved.setdefault(real, source)
+    return list(resolved.values())
 
 
 def _files(
     path: str, include: Sequence[str], exclude: Sequence[str], targets: Sequence[str]
 ) -> Iterator[tuple[str, Source]]:
-    """A file, or those of a folder and what is left out there, each with its real path."""
+    """List a file, or a folder's files and its skipped entries, each with its real path."""
     files, left_out = list[Path](), dict[Path, str]()
     if os.path.isdir(path):
         files, left_out = files_in(Path(path), include, exclude, targets)
     if not left_out:
-        files = files or [Path(path)]  # reading a folder without files is refused
+        files = files or [Path(path)]  # an empty folder is refused when it is read
     for one in files:
-        # A NUL, which no path can have, is refused by reading it.
+        # A path with a NUL is refused when it is read.
         real = str(one) if "\0" in str(one) else os.path.realpath(one)
         yield real, _file(one, real)
     for one, reason in left_out.items():
         yield str(one), _left_out(one, reason)
 
 
-def _path(thing: Thing) -> str:
-    return os.fspath(thing) if isinstance(thing, str | PathLike) else ""
+def _path(source: SourceLike) -> str:
+    return os.fspath(source) if isinstance(source, str | PathLike) else ""
 
 
 def _file(path: Path, real: str) -> Source:
-    """A file whose path, with links resolved, was `real` when its folder was walked."""
+    """A source for a file; `real` was its path without links when the folder was listed."""
 
     def read(corpus: str) -> Iterable[Document | Refused]:
         if path.suffix.lower() == JSON_LINES:
@@ -161,7 +162,7 @@ def _file(path: Path, real: str) -> Source:
 
 
 def _left_out(path: Path, reason: str) -> Source:
-    """A part of a folder that is not read."""
+    """A source for a skipped part of a folder, which gives a Refused."""
 
     def read(corpus: str) -> Iterable[Document]:
         raise DocumentError(clean(f"{path} {reason}"))
@@ -170,7 +171,7 @@ def _left_out(path: Path, reason: str) -> Source:
 
 
 def _standard_input(id_: str) -> Source:
-    """Text that is piped in; it can be read once."""
+    """A source for standard input, which can be read once."""
     shown, name = "The standard input", f"stdin:{id_}"
 
     def read(corpus: str) -> Iterable[Document]:
@@ -186,7 +187,7 @@ def _standard_input(id_: str) -> Source:
 
 
 def _langchain(document: LangChainDocument, name: str) -> Source:
-    """A LangChain document, titled by its metadata's title, else source, else its own source."""
+    """A source for a LangChain document, titled by its metadata's title or source, or its name."""
     metadata = _metadata(document)
     title = clean(str(metadata.get("title") or metadata.get("source") or name))
 
@@ -198,7 +199,7 @@ def _langchain(document: LangChainDocument, name: str) -> Source:
 
 
 def _langchain_name(document: LangChainDocument) -> str:
-    """The id of a LangChain document, else its metadata's source and page, else a text hash."""
+    """The id of a LangChain document, or its metadata's source and page, or a hash of the text."""
     metadata = _metadata(document)
     if id_ := getattr(document, "id", None):
         return str(id_)
@@ -218,7 +219,7 @@ def _pattern_parts(pattern: str) -> list[str]:
 
 
 def _matches(pattern: Sequence[str], path: Sequence[str]) -> bool:
-    """Whether a pattern matches a path or a folder above it, both as their parts."""
+    """Whether a pattern matches a path or a folder above it; both are given as parts."""
     if not pattern or not path:
         return not pattern
     if pattern[0] == "**":
@@ -228,19 +229,19 @@ def _matches(pattern: Sequence[str], path: Sequence[str]) -> bool:
 
 
 MAX_DEPTH = 100
-"""Folders in each other that are read; Python walks 1,000 at most."""
+"""Deepest level of nested folders that is read; Python walks 1,000 at most."""
 
 
 def files_in(
     folder: Path, include: Sequence[str], exclude: Sequence[str], targets: Sequence[str] = ()
 ) -> tuple[list[Path], dict[Path, str]]:
-    """The files of known formats below a folder that `include` matches and `exclude` does not.
+    """List the files of known formats below a folder that match `include` but not `exclude`.
 
-    With them what is left out, and why: links out of the folder, except those into `targets`, and
-    folders below MAX_DEPTH others. Sorted; hidden files are left out; a folder that cannot be
-    opened is listed.
+    The second result lists skipped entries with the reason: links out of the folder, unless they
+    lead into `targets`, and folders deeper than MAX_DEPTH. Both are sorted; hidden files are
+    ignored; a folder that cannot be opened is listed.
     Patterns match the path in the folder as in .gitignore: `*` and `?` in one part, `**` any
-    parts; without "/" at any depth. One that matches a folder holds for all in it.
+    parts; without "/" at any depth. A pattern that matches a folder holds for its contents.
     """
     included = [_pattern_parts(pattern) for pattern in include or ["**"]]
     excluded = [_pattern_parts(pattern) for pattern in exclude]
@@ -259,7 +260,7 @@ def files_in(
         return is_known and any(_matches(one, parts) for one in included)
 
     def is_followed(path: Path) -> bool:
-        """Whether it is no link or one to follow. A link in the folder doubles what is read."""
+        """Whether a path is no link, or links into `targets`. Other links would repeat files."""
         real = os.path.realpath(path)
         if not path.is_symlink() or any(_is_in(real, target) for target in targets):
             return True
@@ -299,11 +300,11 @@ def _is_in(path: str, folder: str) -> bool:
 def read_json_lines(
     path: Path, corpus: str, real: str = "", source: str = ""
 ) -> Iterator[Document | Refused]:
-    """The documents of a file, and a refusal for each line that gives none.
+    """Yield the documents of a JSON Lines file, and a Refused for each unusable line.
 
-    The source is `source`, by default the file, with "#" and id, title or line number. Of a second
-    text of a name "#2"; the same text is left out, and so are lines that are appended meanwhile.
-    Raises DocumentError where the file has no lines.
+    A document's source is `source`, by default the file, with "#" and id, title or line number; a
+    second text of one name has "#2" added, a repeated text is skipped, and so are lines appended
+    meanwhile. Raises DocumentError if the file has no lines.
     """
     shown = clean(source or str(path))
     first = source or file_source(path)
@@ -325,7 +326,7 @@ def read_json_lines(
                 source += f"#{times[name]}" if times[name] > 1 else ""
                 document: Document | Refused
                 document = document_of(content, f"{path.stem} {number}", corpus, source, "it")
-            except Exception as error:  # of any library: the other lines are read all the same
+            except Exception as error:  # of any library: the other lines are still read
                 reason = f"{shown}, line {number}: {refusal_reason(error, 'it')}"
                 title = f"{clean(path.stem)} {number}"
                 document = Refused(title, f"{shown}#{number}", clean(reason))
@@ -335,7 +336,7 @@ def read_json_lines(
 
 
 MAX_STRUCTURE = 2**20
-"""Characters of a line outside its strings."""
+"""Largest number of characters outside of strings in a line: JSON structure takes memory."""
 
 
 def _line_content(line: bytes, number: int) -> tuple[str, Content]:
@@ -361,6 +362,6 @@ def _line_content(line: bytes, number: int) -> tuple[str, Content]:
 
 
 def _name(value: Any) -> str:
-    """An id or a title as a string; empty where the value is neither text nor number."""
+    """An id or title as a string; empty if the value is neither text nor number."""
     is_name = isinstance(value, (str, int)) and not isinstance(value, bool)
     return str(value).strip()[:300] if is_name else ""
