@@ -4,7 +4,10 @@ from graphreader.usage import Usage
 
 
 class GraphReaderError(RuntimeError):
-    """Any failure that is foreseen; LangGraph's server shows the words of RuntimeErrors only."""
+    """The base of all expected failures; `exit_code` is the command line's.
+
+    A RuntimeError, because LangGraph's server shows the messages of no other exceptions.
+    """
 
     exit_code = 1
 
@@ -24,7 +27,7 @@ class DocumentError(UsageError):
 
 
 class DatasetError(UsageError):
-    """A question set or its pool of passages is missing, or not as its format wants it."""
+    """A question set or its pool of passages is missing, or does not have a known format."""
 
 
 class UnknownCorpusError(UsageError):
@@ -44,7 +47,7 @@ class UnknownRunError(UsageError):
 
 
 class EmbeddingMismatchError(UsageError):
-    """The vectors of a corpus were made with embeddings that are not those at hand."""
+    """The vectors of a corpus were made with other embeddings than the reader has."""
 
 
 class StoreError(GraphReaderError):
@@ -52,7 +55,7 @@ class StoreError(GraphReaderError):
 
 
 class Neo4jUnavailableError(StoreError):
-    """No server answers at the configured address, or not in time."""
+    """Neo4j gave no answer in time at the configured address."""
 
 
 class Neo4jRefusedError(StoreError):
@@ -60,7 +63,7 @@ class Neo4jRefusedError(StoreError):
 
 
 class SchemaError(StoreError):
-    """The server's version or the graph's schema is not one that this version can use."""
+    """The version of Neo4j or the schema of the graph is not supported by this version."""
 
 
 class ServerError(GraphReaderError):
@@ -72,11 +75,11 @@ class DownloadError(ServerError):
 
 
 class CacheError(GraphReaderError):
-    """The kept replies cannot be counted or cleared. Runs go on without them."""
+    """The cache of model replies cannot be counted or cleared. Runs go on without it."""
 
 
 class RunsError(GraphReaderError):
-    """The kept runs cannot be read or changed. Asking goes on without them."""
+    """The database of runs cannot be read or changed. Asking goes on without it."""
 
 
 class DecisionError(GraphReaderError):
@@ -86,7 +89,7 @@ class DecisionError(GraphReaderError):
 
 
 class ModelUnavailableError(DecisionError):
-    """The model's service does not answer, or not in time."""
+    """The model's service gave no answer in time."""
 
 
 class ClusterError(DecisionError):
@@ -102,7 +105,7 @@ class ModelClosedError(ModelRefusedError):
 
 
 class ReplyError(DecisionError):
-    """The model's reply is not a valid decision, also after a correction."""
+    """The model's reply is not a valid decision, even after a request to correct it."""
 
 
 class CutOffError(ReplyError):
@@ -110,7 +113,7 @@ class CutOffError(ReplyError):
 
 
 class PendingError(DecisionError):
-    """The model's reply comes with a batch, later."""
+    """The decision was submitted in a batch; its reply comes later."""
 
 
 class WindowError(DecisionError):
@@ -118,4 +121,4 @@ class WindowError(DecisionError):
 
 
 class BudgetError(DecisionError):
-    """The run's budget is used up (`max_calls`, `max_tokens`)."""
+    """The budget of a run is used up (`max_calls`, `max_tokens`)."""

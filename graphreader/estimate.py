@@ -1,7 +1,7 @@
-"""Estimates the cost of an ingest, and of a question after it; nothing is sent or written.
+"""Estimates of the cost of an ingest and of a question, made before anything is sent or written.
 
-Chunks, calls and prompts are exact, replies are estimated; caches and retries do not count. A plan
-says what more documents of the same kind need: `docs/sizes.md` has its formula.
+Chunks, calls and prompts are exact, replies are estimated; caches and retries do not count. A
+capacity plan says what more documents of the same kind need: `docs/sizes.md` has its formula.
 """
 
 import asyncio
@@ -24,33 +24,35 @@ from graphreader.tokens import count
 from graphreader.usage import Phase
 
 REPLY_BASE, REPLY_RATIO = 100, 1.2
-"""Tokens of an extraction's reply: a base, and more for each token of the chunk.
+"""Tokens of the reply to an extraction: a base, and more for each token of the chunk.
 
 Measured on fifteen chunks of 40 to 1,400 tokens in English and Chinese, with 44 tokens per fact."""
 
 EMBEDDED_RATIO = 0.6
-"""Tokens of facts and new key elements, which are embedded, for each token of the replies.
+"""Tokens of facts and new key elements to embed, for each token of the extraction's replies.
 
-A fact has 20 tokens, and brings 2.4 new key elements (paper, table 8: nodes per atomic fact) of 2.7
+A fact has 20 tokens, and 2.4 new key elements (paper, table 8: nodes per atomic fact) of 2.7
 tokens each."""
 
 TYPICAL_CALLS = 7.4
-"""Calls of a path, with those that condense: a question of mode `paper` takes 31 to 48 in all.
+"""Calls of a path, with calls that condense: a question of mode `paper` takes 31 to 48 in all.
 
-Measured with models of today, whose paths end later than the paper's (table 7: 3.0 to 3.9)."""
+Measured with models of today, whose paths are longer than in the paper (table 7: 3.0 to 3.9)."""
 
-TYPICAL_TURNS = 2  # turns of mode `adaptive`: measured 1.3 to 3
+TYPICAL_TURNS = 2  # of mode `adaptive`: measured 1.3 to 3
 
 TYPICAL_INPUT: Mapping[Mode, int] = {"adaptive": 2750, "paper": 1300}
-"""Prompt tokens of a decision on a question: measured 2,200 to 8,900 and about 52,000 in all."""
+"""Prompt tokens of one decision of a question.
+
+Measured for all decisions of a question: 2,200 to 8,900 (adaptive), about 52,000 (paper)."""
 
 TYPICAL_OUTPUT = 130
-"""Tokens of its reply."""
+"""Tokens of the reply to one decision of a question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Requests, their tokens, and dollars; None where the price is not known."""
+    """A number of requests with their tokens and price; None if the price is not known."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -76,11 +78,11 @@ class Spending:
 class Estimate:
     """The estimated cost of an ingest, and of a question after it.
 
-    `missing` counts the `chunks` without facts; `tokens` and `bytes` (UTF-8) are those of their
-    texts. Calls and input tokens of `reading` are exact.
-    `question_at_most` uses all calls and the whole window. `refused` are reasons of sources.
-    `assumed`: no model is configured, so `model` is what a key would bring; nothing is sent now.
-    `batch`: the price of `reading` is that of batches.
+    `missing` counts the `chunks` without facts, `tokens` and `bytes` (UTF-8) measure their texts.
+    Calls and input tokens of `reading` are exact.
+    `question_at_most` uses all calls and the whole window. `refused` has a reason for each source
+    that cannot be read. `assumed`: no model is configured, so `model` is the default that an API
+    key would bring. `batch`: the price of `reading` is the reduced price of batches.
     """
 
     model: str
@@ -100,7 +102,7 @@ class Estimate:
 
     @property
     def dollars(self) -> float | None:
-        """The price of reading and embedding; None where either is not known."""
+        """The price of reading and embedding; None if either is not known."""
         return (self.reading + self.embedding).dollars
 
 
@@ -113,7 +115,10 @@ async def estimate(
     *,
     batch: bool = False,
 ) -> Estimate:
-    """Estimate the cost of the missing chunks, without `status` of all. Raises SettingsError."""
+    """Estimate the cost of ingesting the chunks that the corpus lacks; all chunks if no `status`.
+
+    Raises SettingsError.
+    """
     prices, reading_prices = Prices.of(settings), Prices.of(settings, batch=batch)
     documents = chunks = missing = tokens = size = 0
     reading = Spending()
@@ -178,7 +183,7 @@ async def _missing_chunks(
 def submission_cost(
     requests: int, most_tokens: int, measurer: Measurer, prices: Prices
 ) -> float | None:
-    """The likely price of extractions of which are known the tokens that they may take at most."""
+    """Estimate the price of extractions that take at most `most_tokens`, with their replies."""
     sent = most_tokens - requests * ExtractionTask.reply_tokens
     texts = sent - requests * measurer.measure(ExtractionTask("", ""))
     received = requests * REPLY_BASE + round(REPLY_RATIO * texts)
@@ -211,7 +216,7 @@ def _embedding(reading: Spending, settings: Settings, prices: Prices) -> Spendin
 def _question(
     is_typical: bool, sent: int, received: int | None, settings: Settings, prices: Prices
 ) -> Spending:
-    """The decisions of a question, typically or at most; `received` None: the maximum."""
+    """Add up the decisions of a question; with `received` None their replies are the longest."""
     costs = []
     for phase, maximum, number in _decisions(is_typical, settings):
         name = settings.model_for(phase)
@@ -223,7 +228,7 @@ def _question(
 
 
 def _decisions(is_typical: bool, settings: Settings) -> list[tuple[Phase, int, int]]:
-    """The phase, the longest reply in tokens and the number of the decisions of a question."""
+    """List (phase, longest reply in tokens, number) of the decisions of a question."""
     calls = settings.path_calls
     if settings.mode == "adaptive":
         turns = min(TYPICAL_TURNS, calls) if is_typical else calls
@@ -249,7 +254,7 @@ def _call(model: str, sent: int, received: int, prices: Prices) -> Spending:
 
 
 def _embeddings_name(settings: Settings) -> str:
-    """The embeddings of the settings, as if an API key that is still missing were set."""
+    """Name the embeddings of the settings, as if a missing API key were set."""
     uses_openai = settings.chosen_model.startswith("openai:") and not settings.openai_base_url
     return settings.embeddings or (
         DEFAULT_EMBEDDINGS if uses_openai else settings.chosen_embeddings
@@ -257,40 +262,43 @@ def _embeddings_name(settings: Settings) -> str:
 
 
 REPLY_PER_FACT, TEXT_PER_FACT = 44, 24
-"""Tokens of a reply for a fact; tokens of text for a fact without a model (measured, 50 MB)."""
+"""Tokens of an extraction's reply for one fact; tokens of text for one fact without a model
+(measured, 50 MB)."""
 
 MENTIONS_PER_FACT, OFFLINE_MENTIONS_PER_FACT = 3, 5.7
-"""Key elements of a fact: of a model at most so many; measured without one (10 and 50 MB)."""
+"""Key elements of a fact: the most that a model gives; without a model (measured, 10 and 50 MB)."""
 
 ELEMENTS, ELEMENTS_EXPONENT = 8, 0.8
-"""Key elements of so many facts, by Heaps' law: 1.3 a fact at 10,000 (measured 1.4 in English prose
-and 1.5 in a made-up chronicle), 0.5 at a million (measured 1.0 in the chronicle)."""
+"""Heaps' law for the key elements of a number of facts: factor and exponent.
+
+It gives 1.3 a fact at 10,000 facts (measured 1.4 in English prose and 1.5 in a made-up chronicle)
+and 0.5 at a million (measured 1.0 in the chronicle)."""
 
 FACTS_A_SECOND, VECTORS_A_SECOND = 1850, 1000
-"""Written by two slow cores: facts with their key elements, and vectors of DEFAULT_DIMENSION
-(measured, 1,000 chunks)."""
+"""Facts with their key elements, and vectors of DEFAULT_DIMENSION, that two slow cores write in a
+second (measured, 1,000 chunks)."""
 
 REPLY_SECONDS, REPLY_TOKENS_A_SECOND = 1.0, 80
-"""Seconds until a model begins its reply, and its pace then. Assumed: services differ widely."""
+"""Seconds until a model begins its reply, and its pace then; assumed, as services differ widely."""
 
 FACT_BYTES, MENTION_BYTES, ELEMENT_BYTES, CHUNK_BYTES = 600, 75, 430, 1000
 TEXT_BYTES = 1.2  # of each byte of text
 NUMBER_BYTES, INDEXED_NUMBER_BYTES, INDEXED_FACT_BYTES = 4.5, 4.2, 37
 FIXED_BYTES = 480_000_000  # room that files reserve, and the transaction log
-"""What Neo4j 2026 needs on disk (measured, 50 MB); the second of a pair is in Lucene's files."""
+"""Bytes on disk that Neo4j 2026 needs for each item (measured, 50 MB); INDEXED: Lucene's files."""
 
 HEAPS = ((500_000, 512), (5_000_000, 1024))
-"""Facts up to which a heap of so many MiB suffices: measured for the first, assumed beyond."""
+"""Pairs (facts, MiB of heap that suffice for them): the first is measured, the second assumed."""
 
 MIB = 2**20
 SMALLEST_PAGE_CACHE = 128  # MiB
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What a corpus of `documents` like those of an estimate needs, all of it estimated.
+class CapacityPlan:
+    """The estimated time, money and storage that a corpus of `documents` documents needs.
 
-    `hours` are those by each limit, of which the largest counts: the settings
+    `hours` has the time by each limit; the longest counts. The limits are the settings
     "requests_per_minute", "tokens_per_minute" and "concurrency", which do not limit batches, and
     "writing" into Neo4j. `disk` is in bytes; `heap`, `page_cache` and `file_cache` (the operating
     system's, for vectors and words) are in MiB.
@@ -310,7 +318,7 @@ class Plan:
 
     @property
     def dollars(self) -> float | None:
-        """The price of reading and embedding; None where either is not known."""
+        """The price of reading and embedding; None if either is not known."""
         return (self.reading + self.embedding).dollars
 
     @property
@@ -319,8 +327,8 @@ class Plan:
         return max(self.hours, key=self.hours.__getitem__)
 
 
-def plan(sample: Estimate, documents: int, settings: Settings) -> Plan:
-    """What so many documents like those of the sample need."""
+def plan(sample: Estimate, documents: int, settings: Settings) -> CapacityPlan:
+    """Estimate time, money and storage for `documents` documents like the sample."""
     share = documents / sample.documents
     reading, embedding = sample.reading.times(share), sample.embedding.times(share)
     chunks, with_model = round(share * sample.missing), reading.output_tokens > 0
@@ -343,7 +351,7 @@ def plan(sample: Estimate, documents: int, settings: Settings) -> Plan:
         + ELEMENT_BYTES * elements
         + (NUMBER_BYTES + INDEXED_NUMBER_BYTES) * numbers
     )
-    return Plan(
+    return CapacityPlan(
         documents=documents,
         chunks=chunks,
         facts=facts,

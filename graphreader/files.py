@@ -1,4 +1,4 @@
-"""Files that survive a crash: atomic writes and resumable JSON Lines. All block."""
+"""Files that survive a crash: atomic writes and resumable JSON Lines. All functions block."""
 
 import json
 import os
@@ -40,12 +40,15 @@ def atomic_write(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Bi
 
 
 def file_source(path: str | os.PathLike[str]) -> str:
-    """The path with links resolved, and an escape for each byte in it that is no character."""
+    """The path with links resolved, and an escape for each byte that is not valid in UTF-8."""
     return os.fsencode(os.path.realpath(path)).decode("utf-8", "backslashreplace")
 
 
 def bounded_lines(file: BinaryIO, limit: int) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, numbered from 1, cut behind `limit + 1` bytes."""
+    """Yield (number, line) of all lines with text; numbers count from 1.
+
+    A line with more than `limit` bytes is cut to `limit + 1`, so that a caller can refuse it.
+    """
     number = 0
     while line := file.readline(limit + 1):
         number += 1
@@ -59,7 +62,7 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
 
 def structure_of(line: bytes) -> int:
-    """The bytes of a JSON text outside its strings: parsed, they take fifty times their size."""
+    """Count the bytes of a JSON text outside of its strings; parsed, they take 50 times as much."""
     return len(line) - sum(one.end() - one.start() for one in _STRING.finditer(line))
 
 
@@ -67,10 +70,10 @@ Line = Mapping[str, Any]
 
 
 class LinesFile(ABC):
-    """A JSON Lines file that one process appends to and a later run continues.
+    """A JSON Lines file that one process appends to and a later process continues.
 
-    Entering it removes a cut-off last line. `note` gets each line, read or appended. Raises
-    UsageError for a file with anything but objects with all `keys`, and leaves it untouched.
+    Entering it removes an incomplete last line. `note` is called with each line, read or appended.
+    Raises UsageError, and leaves the file untouched, if a line is no object with all `keys`.
     """
 
     def __init__(self, path: Path, keys: frozenset[str]) -> None:
@@ -94,10 +97,10 @@ class LinesFile(ABC):
 
     @abstractmethod
     def note(self, line: Line) -> None:
-        """Process a line that is in the file."""
+        """Process a line of the file; called once for each line, existing or appended."""
 
     def append(self, line: Line) -> None:
-        """Write a line and note it; it is on disk when this returns."""
+        """Write a line, wait until it is on disk, and call `note` with it."""
         assert self._file is not None
         # A lone surrogate in a model's reply must not fail a line that is paid for.
         self._file.write(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
@@ -106,7 +109,7 @@ class LinesFile(ABC):
         self.note(line)
 
     def _read(self) -> int:
-        """Note all complete lines, and return how many bytes they have."""
+        """Call `note` with all complete lines, and return how many bytes they have."""
         size = 0
         for line, length in complete_lines(self.path, self._keys):
             self.note(line)
@@ -115,7 +118,7 @@ class LinesFile(ABC):
 
 
 def complete_lines(path: Path, keys: frozenset[str]) -> Iterator[tuple[Line, int]]:
-    """The lines of a JSON Lines file with their bytes, without a last one that was cut off.
+    """Yield (line, size in bytes) of a JSON Lines file; an incomplete last line is left out.
 
     Raises UsageError for a line that is no object with all `keys`.
     """

@@ -1,7 +1,7 @@
-"""Outlines of documents: a line a chunk, folded until they fit a prompt.
+"""Outlines of documents: one line for each chunk, or for several chunks if a prompt has less room.
 
-By its numbers a model asks for chunks or parts, as by ReadAgent's gists (paper, section 3.1); a
-summary costs no call of its own, since it comes with the atomic facts.
+A model asks for chunks by the numbers of an outline, as it does with the gists of ReadAgent (paper,
+section 3.1). The summary of a chunk costs no extra call: it is extracted with the atomic facts.
 """
 
 import itertools
@@ -13,12 +13,12 @@ from graphreader.tokens import count
 LONGEST_SUMMARY = 300  # characters of the summary of a chunk
 
 _LONGEST_HEADING = 80  # characters
-_WIDTHS = (LONGEST_SUMMARY, 150, 80)  # characters of the headings of a line, and of its sentence
+_WIDTHS = (LONGEST_SUMMARY, 150, 80)  # characters of a line's headings, and of its sentence
 
 
 @dataclass(frozen=True, slots=True)
 class OutlineEntry:
-    """A chunk, by index, in an outline; `headings` are that of its begin and those in it."""
+    """A chunk in an outline: its index and its headings, first the heading where it begins."""
 
     chunk: int
     headings: tuple[str, ...]
@@ -34,10 +34,10 @@ class OutlineEntry:
 def outline_text(
     entries: Sequence[OutlineEntry], max_tokens: float, first: int = 0, last: int | None = None
 ) -> str:
-    """The outline of the chunks `first` to `last` in at most `max_tokens`, if that is possible.
+    """Write the outline of the chunks `first` to `last` in at most `max_tokens`, if possible.
 
-    A line a chunk: "[12] Heading: sentence"; if that is too long sentences are shortened, then
-    lines stand for several chunks: "[10-19] Heading A; Heading B: first sentence".
+    Each chunk has a line, "[12] Heading: sentence". If that is too long, sentences are shortened;
+    then a line stands for several chunks: "[10-19] Heading A; Heading B: first sentence".
     """
     part = [one for one in entries if first <= one.chunk and (last is None or one.chunk <= last)]
     text = ""
@@ -49,7 +49,7 @@ def outline_text(
 
 
 def shortened(text: str, most: int) -> str:
-    """The text in one line of at most `most` characters, cut at a word."""
+    """Shorten a text to one line of at most `most` characters, cut between words."""
     line = " ".join(text.split())
     if len(line) <= most:
         return line
@@ -60,7 +60,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def _folds(chunks: int) -> Iterator[tuple[int, int]]:
-    """The chunks of a line, and the characters of each of its parts, of ever shorter outlines."""
+    """Yield (chunks of a line, characters of its parts), each pair for a shorter outline."""
     for size in (number * 10**power for power in itertools.count() for number in (1, 2, 5)):
         yield from ((size, width) for width in _WIDTHS)
         if size >= chunks:
@@ -69,7 +69,7 @@ def _folds(chunks: int) -> Iterator[tuple[int, int]]:
 
 
 def _lines(entries: Sequence[OutlineEntry], size: int, width: int) -> Iterator[str]:
-    before = ""  # the last heading that was given
+    before = ""  # the last heading of the line above
     for group in _groups(entries, size):
         headings = list(dict.fromkeys(heading for one in group for heading in one.headings))
         listed = [shortened(one, _LONGEST_HEADING) for one in headings if one != before]
@@ -80,7 +80,7 @@ def _lines(entries: Sequence[OutlineEntry], size: int, width: int) -> Iterator[s
 
 
 def _groups(entries: Sequence[OutlineEntry], size: int) -> Iterator[list[OutlineEntry]]:
-    """Runs of at most `size` chunks; from half of that on, one ends where a heading begins."""
+    """Group at most `size` chunks in a row; half of `size` is enough where a section ends."""
     group: list[OutlineEntry] = list(entries[:1])
     for before, entry in itertools.pairwise(entries):
         is_section = before.headings[-1:] != entry.headings[:1]

@@ -1,7 +1,7 @@
-"""One event loop for the whole process, and synchronous twins of asynchronous methods.
+"""The one event loop of the process, and synchronous twins of asynchronous methods.
 
-Drivers, clients and limiters belong to a loop: all live in one, in a background thread. So a reader
-serves scripts, Jupyter and several `asyncio.run`.
+A driver, a client or a limiter belongs to one event loop. So all of them live in one loop, in a
+background thread, and a reader works in scripts, in Jupyter and in several `asyncio.run`.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 P = ParamSpec("P")
 
-_SHUTDOWN_SECONDS = 5.0  # seconds that a cancelled job is given to clean up
+_SHUTDOWN_SECONDS = 5.0  # for a cancelled job to clean up
 
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
@@ -29,7 +29,8 @@ _loop: asyncio.AbstractEventLoop | None = None
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in the process's loop and wait for its result in this thread.
 
-    An interrupt cancels it in good order. Raises UsageError in the loop's own thread.
+    An interrupt cancels the coroutine and waits for its end. Raises UsageError in the loop's own
+    thread.
     """
     if _in_loop():
         work.close()
@@ -49,7 +50,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def arun(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in the process's loop from any loop; cancellation is passed on."""
+    """Run a coroutine in the process's loop and await it in any loop; pass on a cancellation."""
     if _in_loop():
         return await work
     job = _Job(work)
@@ -76,7 +77,7 @@ def iterate(items: AsyncGenerator[T]) -> Generator[T]:
 
 
 async def aiterate(items: AsyncGenerator[T]) -> AsyncGenerator[T]:
-    """Yield the items of an asynchronous generator of the process's loop to any loop."""
+    """Yield, in any loop, the items of an asynchronous generator of the process's loop."""
     turn = asyncio.Lock()
     try:
         while True:
@@ -101,7 +102,7 @@ async def _close(items: AsyncGenerator[T], turn: asyncio.Lock) -> None:
 
 
 def methods_in_loop(cls: type[T]) -> type[T]:
-    """Let the public coroutine methods of a class run in the process's loop, awaited in any."""
+    """Make the public coroutine methods of a class run in the process's loop, whoever awaits."""
     for name, method in list(vars(cls).items()):
         if inspect.iscoroutinefunction(method) and not name.startswith("_"):
             setattr(cls, name, _in_any_loop(method))
@@ -121,7 +122,7 @@ def _in_any_loop(
 def stream_in_loop(
     method: Callable[Concatenate[S, P], AsyncGenerator[T]],
 ) -> Callable[Concatenate[S, P], AsyncGenerator[T]]:
-    """Make a method whose asynchronous generator runs in the process's loop, for any loop."""
+    """Make a method whose asynchronous generator runs in the process's loop, usable in any."""
 
     @wraps(method)
     def streamed(self: S, /, *args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[T]:
@@ -133,7 +134,7 @@ def stream_in_loop(
 def blocking(
     method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[S, P], T]:
-    """Make the synchronous twin of an asynchronous method, with the same docstring."""
+    """Make the synchronous twin of an asynchronous method; it has the same docstring."""
 
     @wraps(method)
     def waiting(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -165,10 +166,10 @@ def _named_as_twin(twin: Callable[P, T], method: Callable[..., Any]) -> Callable
 async def bounded_gather(
     items: Iterable[T], work: Callable[[T], Awaitable[None]], limit: int
 ) -> None:
-    """Do the work for each item in order, at most `limit` at once.
+    """Call `work` for each item in order, at most `limit` at once.
 
-    After a failure, which is raised, nothing is begun; what is under way, and paid for, ends
-    first.
+    After a failure no call starts; it is raised when the running calls, which may be paid for,
+    have ended.
     """
     waiting = iter(items)
     failures: list[Exception] = []
@@ -232,7 +233,7 @@ def _running_loop() -> asyncio.AbstractEventLoop:
 
 
 def _forget_loop() -> None:
-    """Let a forked process start a loop of its own: threads do not survive a fork."""
+    """Make a forked process start a loop of its own: threads do not survive a fork."""
     global _loop, _lock
     _loop, _lock = None, threading.Lock()
 

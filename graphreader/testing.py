@@ -12,7 +12,7 @@ uses it as it uses a real model: prompt, window, structured output, parsing of t
     plan = RationalPlan(plan="Look for the date.", needs=["date of birth"])
     decider = ScriptedDecider({PlanTask: lambda task: plan})
 
-Both take functions instead of lists of replies, since paths ask side by side in any order.
+Both take functions instead of lists of replies, since paths send requests in any order.
 """
 
 import inspect
@@ -38,7 +38,7 @@ D = TypeVar("D", bound=Decision)
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A request; `decision` and `schema` are those of a bound form, `options` all arguments."""
+    """A request to a fake model; `decision` names the class of the JSON schema that it asks for."""
 
     messages: Sequence[BaseMessage]
     decision: str
@@ -67,9 +67,9 @@ class RequestRefused(Exception):
 class FunctionChatModel(BaseChatModel):
     """A chat model that replies with `function(request)`, which may be a coroutine function.
 
-    A dict or pydantic object becomes JSON content or a tool call, a string content, an
-    exception is raised. A parameter in `refuses` ("tools", "seed") gets status 400. It does not
-    stream and reports no usage, except in an AIMessage with `usage_metadata`.
+    A returned dict or pydantic object becomes JSON content or a tool call, a string becomes
+    content, an exception is raised. A parameter in `refuses` ("tools", "seed") gets status 400. The
+    model does not stream and reports no usage, except in an AIMessage with `usage_metadata`.
     """
 
     function: Callable[[ChatRequest], Any]
@@ -86,7 +86,7 @@ class FunctionChatModel(BaseChatModel):
     def bind_tools(
         self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Bind tools, in any form that LangChain supports."""
+        """Bind tools in any form that LangChain supports, as a chat model does."""
         schemas = [convert_to_openai_tool(tool) for tool in tools]
         bound = self.bind(tools=schemas, tool_choice=tool_choice, **kwargs)
         return cast(Runnable[LanguageModelInput, AIMessage], bound)
@@ -150,9 +150,9 @@ Script = Mapping[type[Task[Any]], Callable[[Any], Decision | Awaitable[Decision]
 
 
 class ScriptedDecider:
-    """A decider of functions by class of task; `asked` keeps all tasks in order.
+    """A decider that calls a function for each class of task; `asked` lists its tasks in order.
 
-    An invalid decision is a ReplyError, a task without a function a LookupError.
+    Raises ReplyError for an invalid decision, LookupError for a task without a function.
     """
 
     def __init__(self, script: Script, *, name: str = "scripted", notice: str = "") -> None:
@@ -184,8 +184,8 @@ class ScriptedDecider:
         return DecisionResult(cast(D, decision), task, Usage(calls=1))
 
     def measure(self, task: Task[Any]) -> int:
-        """0: there is no prompt."""
+        """Return 0, as there is no prompt."""
         return 0
 
     async def aclose(self) -> None:
-        """Nothing to close."""
+        """Do nothing: no client is open."""

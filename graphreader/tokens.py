@@ -1,4 +1,4 @@
-"""Counts text in tokens of a model's encoding, whose ranks ship with the package."""
+"""Token counts of texts in the encodings of models, whose ranks ship with the package."""
 
 import re
 from binascii import a2b_base64
@@ -12,7 +12,7 @@ from tiktoken.model import encoding_name_for_model
 DEFAULT = "o200k_base"
 """The encoding of OpenAI's models since gpt-4o, and of every model whose encoding is not known."""
 
-# The patterns by which the encodings cut text into words before merging bytes, as in tiktoken.
+# The encodings cut text into words by these patterns of tiktoken before they merge bytes.
 _WORDS = {
     "o200k_base": "|".join(
         (
@@ -48,7 +48,7 @@ _LONG_SPACE = re.compile(r"\s{100000}")
 
 
 def count(text: str, encoding: str = DEFAULT) -> int:
-    """The number of tokens; special ones count as text. The first count loads ranks (0.2 s)."""
+    """Count the tokens of a text; special tokens count as text. The first call takes 0.2 s."""
     encode = load_encoding(encoding).encode_ordinary
     cuts = [0, *(match.end() for match in _LONG_SPACE.finditer(text)), len(text)]
     return sum(len(encode(text[a:b])) for a, b in pairwise(cuts))
@@ -56,7 +56,7 @@ def count(text: str, encoding: str = DEFAULT) -> int:
 
 @cache
 def encoding_for(model: str) -> str:
-    """The encoding of a model, whatever its provider and suffix; DEFAULT if not known."""
+    """Name the encoding of a model, whatever its provider and suffix; DEFAULT if not known."""
     for part in re.split("[:/]", model):
         try:
             name = encoding_name_for_model(part)
@@ -69,7 +69,7 @@ def encoding_for(model: str) -> str:
 
 @cache
 def load_encoding(name: str) -> tiktoken.Encoding:
-    """The encoding of that name, without a download."""
+    """Load an encoding by its name from the package, without a download."""
     file = files("graphreader") / "tiktoken_ranks" / f"{name}.tiktoken"
     words = file.read_bytes().split()  # each line is a token in base64 and its rank
     ranks = dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))

@@ -22,15 +22,17 @@ pages and chunks, in readers without a graph; `rate` judges answers.
 """
 
 BUILDING: frozenset[Phase] = frozenset({"extract", "paginate", "gist"})
+"""The phases that prepare texts before a question is asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
     """The cost of a run or of a part of it.
 
-    `calls` counts replies, `estimated` those whose tokens we counted, `unpriced` those that
-    `dollars` lacks. `cached_tokens` are input from the service's prompt cache, `reused`
-    decisions from our reply cache, `seconds` wall clock time of whole runs.
+    `calls` counts replies: `estimated` replies have tokens counted by us, not by the service,
+    `unpriced` replies have no known price and are missing in `dollars`. `cached_tokens` are input
+    from the service's prompt cache, `reused` counts decisions from our reply cache, `seconds` is
+    wall clock time of whole runs.
     """
 
     calls: int = 0
@@ -45,13 +47,13 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """Tokens in and out."""
+        """The number of input and output tokens."""
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
-        """The sum."""
+        """Add two costs."""
         return Usage(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
 
     def __sub__(self, other: "Usage") -> "Usage":
-        """The difference."""
+        """Subtract a cost."""
         return Usage(*(getattr(self, name) - getattr(other, name) for name in self.__slots__))

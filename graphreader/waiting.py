@@ -1,7 +1,7 @@
-"""Says what is waited for: a service that is tried again, or that does not answer.
+"""Announcements of waiting: for the next try of a request, or for a service that is slow to answer.
 
-What waits announces it; the innermost listener of the calling code hears it, also from another
-thread: a stream of events, the progress of an ingest, or the command line.
+Code that waits announces it. The innermost listener of its callers gets the announcement, also from
+another thread: a stream of events, the progress of an ingest, or the command line.
 """
 
 from collections.abc import AsyncGenerator, Callable, Iterator
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 T = TypeVar("T")
-SLOW_SECONDS = 1.5  # without an answer, from which on an attempt is announced
+SLOW_SECONDS = 1.5  # a wait that takes longer is announced
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A service is waited for; `seconds` until the next attempt, 0 if only an answer ends it.
+    """An announcement that code waits for a service, for `seconds` until the next try.
 
-    `text` is a line for people: "openai:gpt-5.4-mini: 500, try 3 of 6 in 8 s", "Waiting for
-    Neo4j". It is empty where a slow answer has come.
+    `seconds` is 0 if only an answer ends the wait. `text` is a line for people: "Waiting for
+    Neo4j", "openai:gpt-5.4-mini: 500, try 3 of 6 in 8 s". It is empty when the wait is over.
     """
 
     service: str
@@ -28,20 +28,20 @@ class Waiting:
 
 
 Listener = Callable[[Waiting], None]
-"""Called in the event loop of the work that waits; it must not block."""
+"""A function that gets announcements in the event loop of the waiting code; it must not block."""
 
 _listener: ContextVar[Listener | None] = ContextVar("waiting", default=None)
 
 
 def announce(waiting: Waiting) -> None:
-    """Tell the listener, if there is one, what is waited for."""
+    """Pass an announcement to the listener, if there is one."""
     if listener := _listener.get():
         listener(waiting)
 
 
 @contextmanager
 def announced_if_slow(waiting: Waiting, after: float = SLOW_SECONDS) -> Iterator[None]:
-    """Announce that an answer is waited for, and then its end, unless the block ends before."""
+    """Announce the wait for an answer, and its end, if the block takes longer than `after` s."""
     import asyncio  # noqa: PLC0415  # slow, and needed by no quick command
 
     loop = asyncio.get_running_loop()
@@ -56,7 +56,7 @@ def announced_if_slow(waiting: Waiting, after: float = SLOW_SECONDS) -> Iterator
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Let the listener hear what the block, and all work that it begins, waits for."""
+    """Make `listener` get the announcements of the block and of all tasks that it starts."""
     token = _listener.set(listener)
     try:
         yield
@@ -65,20 +65,20 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 async def with_waiting(events: AsyncGenerator[T]) -> AsyncGenerator[T | Waiting]:
-    """Yield the events of a generator, and between them what its work waits for."""
+    """Yield the events of a generator, and between them the announcements of its code."""
     import asyncio  # noqa: PLC0415
 
     context, loop = copy_context(), asyncio.get_running_loop()
-    heard = asyncio.Queue[Waiting | None]()  # None: the next event is there
-    context.run(_listener.set, heard.put_nowait)
+    announced = asyncio.Queue[Waiting | None]()  # None: the next event is there
+    context.run(_listener.set, announced.put_nowait)
     try:
         while True:
             step = loop.create_task(_next(events), context=context)
-            step.add_done_callback(lambda _: heard.put_nowait(None))
+            step.add_done_callback(lambda _: announced.put_nowait(None))
             try:
-                while waiting := await heard.get():
+                while waiting := await announced.get():
                     yield waiting
-            finally:  # where the caller stops, the work ends before its generator is closed
+            finally:  # if the caller stops, the step ends before the generator is closed
                 step.cancel()
                 await asyncio.gather(step, return_exceptions=True)
             try:

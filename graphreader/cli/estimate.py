@@ -21,7 +21,7 @@ from graphreader.cli.progress import spinner
 from graphreader.cli.startup import expand_paths, open_reader, read_settings
 
 if TYPE_CHECKING:
-    from graphreader.estimate import Estimate, Plan, Spending
+    from graphreader.estimate import CapacityPlan, Estimate, Spending
     from graphreader.settings import Settings
 
 EXAMPLES = (
@@ -122,7 +122,7 @@ def _estimate_rows(result: "Estimate") -> list[tuple[str, str]]:
     ]
 
 
-def _plan_rows(plan: "Plan", settings: "Settings", batch: bool) -> list[tuple[str, str]]:
+def _plan_rows(plan: "CapacityPlan", settings: "Settings", batch: bool) -> list[tuple[str, str]]:
     from graphreader.settings import variable
 
     reading, times = plan.reading, []

@@ -1,7 +1,7 @@
 """Names, titles, dates, numbers and key elements of a text, recognized by their form.
 
-English names have capitals and titles have quotation marks. Chinese has no capitals: a Chinese name
-stands in 《》 or joins its parts with a middle dot. Nothing is looked up in a list of names.
+English names have capitals, and titles have quotation marks. Chinese has no capitals: a Chinese
+name stands in 《》 or joins its parts with a middle dot. There is no list of names.
 """
 
 import re
@@ -60,9 +60,9 @@ _INITIALS_ONLY = re.compile(r"[A-Z]\.?$|[IVX]+\.?$")
 
 
 def names_of(text: str) -> list[str]:
-    """Runs of capitalised words ("Siege of Orléans"), titles, Chinese names with a middle dot.
+    """List runs of capitalised words ("Siege of Orléans"), titles, Chinese names with a middle dot.
 
-    White space must be single spaces. Stop words at the ends of a run are left out ("The", "In").
+    White space in `text` must be single spaces. A name does not begin or end with a stop word.
     """
     matches = (match.group() for match in _NAME.finditer(text))
     parts = chain.from_iterable(_LIST.split(match) for match in matches)
@@ -73,15 +73,15 @@ def names_of(text: str) -> list[str]:
 
 
 def titles_of(text: str) -> list[str]:
-    """Text in quotation marks or 《》 that is short enough for a title."""
+    """List the texts in quotation marks or 《》 that are short enough for a title."""
     titles = ("".join(match.groups(default="")).strip(" ,.，。") for match in _TITLE.finditer(text))
     return [title for title in titles if len(title) > 1]
 
 
 def key_elements_of(fact: str, recurring: frozenset[str] = frozenset()) -> list[str]:
-    """The key elements of an atomic fact, at most 12: names, dates, numbers, then rarer words.
+    """List the key elements of an atomic fact, at most 12: names, dates, numbers, then rare words.
 
-    `recurring` are the probable words that `recurring_han` finds in the whole text.
+    `recurring` are the probable Chinese words of the whole text, from `recurring_han`.
     """
     dates = [*_DATE.findall(fact), *_YEAR.findall(fact)]
     rest = _mask(fact, dates)
@@ -96,7 +96,7 @@ def key_elements_of(fact: str, recurring: frozenset[str] = frozenset()) -> list[
 
 
 def recurring_han(text: str) -> frozenset[str]:
-    """Runs of two to six Han characters that recur and are not just parts of a longer such run."""
+    """Runs of two to six Han characters that occur twice, not only inside of a longer such run."""
     pieces = chinese_pieces(text)
     counts: Counter[str] = Counter()
     for size in range(2, LONGEST_HAN_WORD + 1):
@@ -112,14 +112,14 @@ def recurring_han(text: str) -> frozenset[str]:
 
 
 def _names_in_run(run: str) -> list[str]:
-    """The name of a run of capitalised words; in "Joan's Army" first that of the owner."""
+    """List the names in a run of capitalised words: "Joan" and "Joan's Army" in "Joan's Army"."""
     owner = _OWNER.match(run)
     candidates = [owner.group(1), run] if owner else [run]
     return [name for part in candidates if (name := _trim(part))]
 
 
 def _trim(run: str) -> str:
-    """The run without stop words at its ends; empty where only initials are left."""
+    """Remove stop words from the ends of a run; return "" if only initials are left."""
     words = run.strip(" &").split(" ")
     while words and is_stop_word(words[0]) and not (words[1:] and _INITIAL.fullmatch(words[0])):
         del words[0]
@@ -132,7 +132,7 @@ def _trim(run: str) -> str:
 
 
 def _mask(fact: str, elements: Iterable[str]) -> str:
-    """The fact with "|" in the place of each element, so that its other words stay apart."""
+    """Replace each element of a fact by "|", so that the words around it stay apart."""
     for element in sorted(elements, key=len, reverse=True):
         fact = fact.replace(element, "|")
     return fact
@@ -145,7 +145,7 @@ def _content_words(fact: str) -> list[str]:
 
 
 def _segment(piece: str, recurring: frozenset[str]) -> list[str]:
-    """The recurring runs of a piece, and the text between them in parts of at most four signs."""
+    """Split Chinese text into recurring runs, and the rest into parts of four characters."""
     words: list[str] = []
     rest = start = 0
     while start < len(piece):

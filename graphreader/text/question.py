@@ -1,7 +1,7 @@
-"""A question taken apart, and how much of it a text supports.
+"""The terms of a question, and a score for how much of the question a text supports.
 
-`ParsedQuestion.relevance` is the one score of what is decided without a model: of nodes, facts,
-chunks, sentences, quotes and pages. Passages that stand for an answer are ranked by it.
+`ParsedQuestion.relevance` is the one score of all decisions without a model: on nodes, facts,
+chunks, sentences, quotes and pages. It also ranks the passages that are shown as an answer.
 """
 
 import re
@@ -16,24 +16,24 @@ from graphreader.text.names import names_of, titles_of
 from graphreader.text.sentences import language_of
 from graphreader.text.words import terms_of, title_terms
 
-# The weight of a term; that of a name or a rare word is 1.
-COMMON = 0.5  # of a common word
-KIND = 0.25  # of "country" in "which country": texts name one and leave the word out
-# How well a term is supported; the term itself supports it by 1.
-SYNONYM = 0.7  # by a near synonym
-TITLE = 0.6  # by the title alone
-BREVITY = 150  # terms of a passage that scores half of its relevance
-LEAST_LEAD = 0.2  # share of the question near a name that is followed
-LEAD = 0.25  # added to the relevance of a text with a name that leads on
-WINDOWS = (20, 80)  # characters around a name that say what leads to it
+# Weights of terms: a name or a rare word has the weight 1.
+COMMON = 0.5  # a common word
+KIND = 0.25  # "country" in "which country": a text names a country without the word
+# Supports of a term: a text that has the term itself supports it by 1.
+SYNONYM = 0.7  # the text has a near synonym
+TITLE = 0.6  # only the title has the term
+BREVITY = 150  # a passage with this many terms scores half of its relevance
+LEAST_LEAD = 0.2  # share of the question that must stand near a name for it to be followed
+LEAD = 0.25  # added to the relevance of a text that has a followed name
+WINDOWS = (20, 80)  # characters around a name in which the question's words count
 _NEXT_WORD = re.compile(r" ([a-z][a-z-]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionTerm:
-    """One term that an answer must be supported by, and the question's word for it.
+    """A term of a question that a text can support, with its word in the question and its weight.
 
-    `is_required`: the question can hardly be answered without it.
+    `is_required`: a text without the term can hardly answer the question.
     """
 
     term: str
@@ -44,7 +44,7 @@ class QuestionTerm:
     synonyms: frozenset[str] = frozenset()
 
     def support(self, terms: frozenset[str], title: frozenset[str] = frozenset()) -> float:
-        """How well the terms of a text and of its title support it, from 0 to 1."""
+        """Score from 0 to 1 how well a text with these terms and title supports the term."""
         if words.has_term(terms, self.term):
             return 1.0
         by_synonym = SYNONYM * any(words.has_term(terms, one) for one in self.synonyms)
@@ -53,7 +53,7 @@ class QuestionTerm:
 
 @dataclass(frozen=True)
 class ParsedQuestion:
-    """A parsed question; `attributes` are the words for the requested property of the names."""
+    """A question split into names, attributes (words for what is asked about them) and terms."""
 
     language: Literal["en", "zh"]
     names: tuple[str, ...]
@@ -62,38 +62,38 @@ class ParsedQuestion:
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
-        """The terms alone."""
+        """The terms of the question, without their weights."""
         return frozenset(one.term for one in self.terms)
 
     @cached_property
     def required_attributes(self) -> tuple[QuestionTerm, ...]:
-        """The terms that are asked about the names."""
+        """The required terms outside of names: they say what the question asks about the names."""
         return tuple(one for one in self.terms if one.is_required and not one.in_name)
 
     def supports(self, text: str, title: str = "") -> tuple[float, ...]:
-        """How well a text under a title supports each term, from 0 to 1."""
+        """Score from 0 to 1, for each term, how well a text under a title supports it."""
         terms, titles = terms_of(text), title_terms(title)
         return tuple(one.support(terms, titles) for one in self.terms)
 
     def share(self, supports: Iterable[float], of: Collection[QuestionTerm] | None = None) -> float:
-        """The share of the weight of all terms, or some, that is supported so, from 0 to 1."""
+        """The mean of the supports of all terms, or of the terms `of`, by weight; from 0 to 1."""
         pairs = zip(self.terms, supports, strict=True)
         weighed = [(one.weight, support) for one, support in pairs if of is None or one in of]
         weight = sum(weight for weight, _ in weighed)
         return sum(weight * support for weight, support in weighed) / weight if weight else 0.0
 
     def relevance(self, text: str, title: str = "", leads: frozenset[str] = frozenset()) -> float:
-        """The share of the question that a text under a title supports; more for a lead in it."""
+        """The share of the question that a text supports, plus LEAD if it has a term of `leads`."""
         return self.share(self.supports(text, title)) + bonus(leads, text, title)
 
     def score(self, text: str, title: str = "") -> float:
-        """The relevance of a passage, from 0 to 1; less for a long one, which says less of it."""
+        """The relevance of a passage, from 0 to 1, reduced by its length."""
         return self.relevance(text, title) * BREVITY / (BREVITY + len(terms_of(text)))
 
     def lead(self, name: str, texts: Iterable[str]) -> float:
-        """How much of the question stands near a name, at best, the nearest counting most.
+        """The largest share of the question near a name in a text; closer words count more.
 
-        A word that describes another thing ("an Italian film") leads nowhere.
+        A word that describes a noun behind it ("an Italian film") is not followed: 0.
         """
         best = 0.0
         for text in texts:
@@ -105,21 +105,21 @@ class ParsedQuestion:
         return best
 
     def new_names(self, texts: Iterable[str]) -> list[str]:
-        """Names in `texts` that the question lacks: they can lead to other texts."""
+        """List names in `texts` that the question does not have: they may lead to other texts."""
         names = dict.fromkeys(name for text in texts for name in names_of(" ".join(text.split())))
         return [name for name in names if not terms_of(name) <= self.vocabulary]
 
     def new_name_terms(self, texts: Iterable[str]) -> frozenset[str]:
-        """The terms of those names that the question lacks."""
+        """The terms of the names in `texts` that the question does not have."""
         names = self.new_names(texts)
         return frozenset(term for name in names for term in terms_of(name)) - self.vocabulary
 
 
 @lru_cache(maxsize=256)
 def parse_question(question: str) -> ParsedQuestion:
-    """Take a question apart. One that asks for nothing has no terms."""
+    """Split a question into names, attributes and terms; no terms if it asks for nothing."""
     text = " ".join(question.split())
-    # A name inside of a title is none ("Return to Nim's Island").
+    # A name inside of a title is not a name of the question ("Return to Nim's Island").
     inside = {name for title in titles_of(text) for name in names_of(title) if name != title}
     names = tuple(name for name in names_of(text) if name not in inside)
     name_terms = frozenset(term for name in names for term in terms_of(name))
@@ -145,5 +145,5 @@ def parse_question(question: str) -> ParsedQuestion:
 
 
 def bonus(leads: frozenset[str], text: str, title: str) -> float:
-    """What a term that leads on adds to the relevance of a text under a title."""
+    """LEAD if a text or its title has one of the terms `leads`, else 0."""
     return 0.0 if leads.isdisjoint(terms_of(text) | title_terms(title)) else LEAD

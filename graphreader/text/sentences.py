@@ -1,7 +1,7 @@
-"""Sentence and line boundaries of English and Chinese text, found by rules.
+"""Rules for sentence and line boundaries of English and Chinese text.
 
-White space, the closing punctuation, the word before it and the word after it decide; nothing is
-learned and no grammar is parsed.
+White space, the closing punctuation, the word before it and the word after it decide; there is no
+trained model and no grammar.
 """
 
 import re
@@ -40,16 +40,16 @@ _FIRST_WORDS = word_list("first_words")
 
 
 def sentence_spans(text: str) -> list[Span]:
-    """The sentences of `text` in order; only white space lies between two spans.
+    """The spans (start, end) of the sentences of `text`, with only white space between them.
 
-    A blank line always ends a sentence; a line break does where the text is not hard-wrapped.
-    Headings, list items and lines of other signs are sentences of their own.
+    A blank line always ends a sentence; a line break does unless the text is hard-wrapped.
+    Headings, list items and rows of tables are sentences of their own.
     """
     return [span for line in line_spans(text) for span in _split_line(text, *line)]
 
 
 def line_spans(text: str) -> list[Span]:
-    """The logical lines without white space around them; no sentence runs into the next one."""
+    """The spans of logical lines, in which hard-wrapped lines are joined, without white space."""
     lines = _lines(text)
     width = _wrap_width(text, lines)
     joined: list[Span] = []
@@ -67,9 +67,9 @@ def line_spans(text: str) -> list[Span]:
 
 
 def language_of(text: str) -> Literal["en", "zh"]:
-    """The language: "zh" where Chinese characters outnumber the words of other scripts.
+    """The language of a text: "zh" if it has more Chinese characters than words, else "en".
 
-    Kana and hangul count one by one. Any text that is not Chinese is treated as English.
+    Each kana and hangul character counts as a word.
     """
     sample = text[:60_000]
     han = len(re.findall(f"[{_HAN}]", sample))
@@ -78,7 +78,7 @@ def language_of(text: str) -> Literal["en", "zh"]:
 
 
 def _lines(text: str) -> list[Span]:
-    """Each line without the white space around it; an empty span for a blank one."""
+    """The span of each line without white space around it; a blank line has an empty span."""
     spans = []
     for line in _LINE.finditer(text):
         start, end = line.span()
@@ -89,7 +89,7 @@ def _lines(text: str) -> list[Span]:
 
 
 def _wrap_width(text: str, lines: list[Span]) -> int | None:
-    """The column at which the text is hard-wrapped, or None."""
+    """The column at which a text is hard-wrapped, or None if it is not."""
     sample = lines[:4000]
     pairs = [(a, b) for a, b in pairwise(sample) if a[0] < a[1] and b[0] < b[1]]
     if len(pairs) < 4:
@@ -143,7 +143,7 @@ def _skip_space(text: str, position: int, end: int) -> int:
 
 
 def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int, cased: bool) -> bool:
-    """Whether the matched punctuation ends the sentence that begins at `begin`."""
+    """Whether the punctuation in `match` ends the sentence that begins at `begin`."""
     sign = text[match.start()]
     if sign in "。！？；｡":
         return True
@@ -162,7 +162,7 @@ def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int, cased:
 
 
 def _is_abbreviation(text: str, begin: int, match: re.Match[str], after: int, end: int) -> bool:
-    """Whether the point belongs to an abbreviation, an initial or an enumeration."""
+    """Whether the full stop belongs to an abbreviation, an initial or an enumeration."""
     if match.group().startswith(".."):
         return False
     before = _WORD_BEFORE.search(text, max(begin, match.start() - 24), match.start())

@@ -1,8 +1,8 @@
-"""The tokenizer: words of English and Chinese text in the form in which texts are compared.
+"""The words of English and Chinese text, and the terms by which texts are compared.
 
-A term is a folded, lightly stemmed word, a number, or a pair of Chinese characters. There is no
+A term is a stemmed word in lower case, a number, or a pair of Chinese characters. There is no
 grammar and no dictionary: "Canadian" and "Canada", "directed" and "director" share a stem. The
-short lists of `word_lists.toml` are made for what questions about texts often ask.
+short lists of `word_lists.toml` are made for frequent questions about texts.
 """
 
 import re
@@ -18,7 +18,7 @@ _LISTS: dict[str, str] = tomllib.loads(
 
 
 def word_list(name: str) -> frozenset[str]:
-    """The words of one list of `word_lists.toml`."""
+    """Read one list of words of `word_lists.toml`."""
     return frozenset(_LISTS[name].split())
 
 
@@ -41,7 +41,7 @@ CHINESE_JOINTS = re.compile(
 )
 _CHUNK_NUMBER = re.compile(r"\W+(?:chunk )?\[?\d+\]?$")
 _WORD = re.compile(rf"\d+(?:[.,]\d+)*|[^\W\d_{HAN}]+(?:['’.][^\W\d_{HAN}]+)*")
-# Suffixes in the order in which they are tried, with the fewest letters that must be left.
+# Suffixes in the order in which they are removed; the number of letters that must be left.
 _SUFFIXES = [
     (suffix, fewest)
     for suffixes, fewest in (
@@ -57,7 +57,7 @@ _SUFFIXES = [
 
 @lru_cache(maxsize=65536)
 def fold(word: str) -> str:
-    """The word in lower case, without accents and without a possessive 's."""
+    """Turn a word to lower case, without accents and possessive 's."""
     word = word.replace("’", "'").casefold()
     if not word.isascii():
         decomposed = unicodedata.normalize("NFKD", word)
@@ -72,7 +72,7 @@ _SUFFIXES_BY_END = {
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """The common stem of similar forms of a folded word; not always a word itself."""
+    """The stem that the forms of a folded word share; it need not be a word."""
     word = _BASE_FORMS.get(word, word)
     if not word.isalpha() or len(word) < 4:
         return word
@@ -96,17 +96,17 @@ for _stems in (frozenset(map(stem, group)) for group in _groups("synonyms")):
 
 
 def words_of(text: str) -> list[str]:
-    """The words and numbers of `text` outside Chinese, as written, with stop words."""
+    """List the words and numbers of a text as written, with stop words, without Chinese."""
     return _WORD.findall(text)
 
 
 def is_stop_word(word: str) -> bool:
-    """Whether the word says nothing about the subject of a text."""
+    """Whether a word says nothing about the subject of a text, such as "the"."""
     return not _has_content(fold(word))
 
 
 def is_question_word(term: str) -> bool:
-    """Whether a term only introduces a question."""
+    """Whether a term only introduces a question, such as "which"."""
     return term in _QUESTION_STEMS
 
 
@@ -116,18 +116,18 @@ def is_common(term: str) -> bool:
 
 
 def is_answer_kind(term: str) -> bool:
-    """Whether a term names the kind of the answer, which a text can give without the word."""
+    """Whether a term names the kind of an answer, such as "country": texts often omit it."""
     return term in _KIND_STEMS
 
 
 def synonyms_of(term: str) -> frozenset[str]:
-    """Terms that mean nearly the same, without the term itself."""
+    """The near synonyms of a term, without the term itself."""
     return _SYNONYMS_OF.get(term, frozenset()) - {term}
 
 
 @lru_cache(maxsize=8192)
 def terms_of(text: str) -> frozenset[str]:
-    """The terms by which `text` is compared: stems of content words, pairs of Han characters."""
+    """The terms by which a text is compared: stems of content words, pairs of Han characters."""
     return frozenset(chain(filter(None, map(_term, words_of(text))), han_pairs(text)))
 
 
@@ -148,7 +148,7 @@ def term_of(folded_word: str) -> str:
 
 
 def han_pairs(text: str) -> list[str]:
-    """Every two neighboring Han characters; a run of one character as it is."""
+    """List all pairs of adjacent Han characters; a single character stands for itself."""
     pairs: list[str] = []
     if text.isascii():
         return pairs
@@ -158,18 +158,18 @@ def han_pairs(text: str) -> list[str]:
 
 
 def chinese_pieces(text: str, shortest: int = 2) -> list[str]:
-    """Runs of so many or more Han characters between question words and particles."""
+    """Split Chinese text at question words and particles; leave out pieces under `shortest`."""
     pieces = (piece for run in HAN_RUN.findall(text) for piece in CHINESE_JOINTS.split(run))
     return [piece for piece in pieces if len(piece) >= shortest]
 
 
 def has_term(terms: frozenset[str], term: str) -> bool:
-    """Whether the terms of a text have a term; a single Han character may be part of one."""
+    """Whether a text with these terms has a term; one Han character may be part of a pair."""
     return term in terms or (
         len(term) == 1 and bool(HAN_RUN.match(term)) and any(term in one for one in terms)
     )
 
 
 def _has_content(folded_word: str) -> bool:
-    """Neither a stop word nor a single letter; a question can ask for a single digit."""
+    """Whether a word is neither a stop word nor one letter; one digit has content."""
     return folded_word not in _STOP_WORDS and (len(folded_word) > 1 or folded_word.isdigit())
