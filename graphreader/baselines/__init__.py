@@ -1,1 +1,1 @@
-"""Readers without a graph, to compare GraphReader with: all answer behind the `Reader` protocol."""
+"""Readers without a graph, to compare GraphReader with; all implement the `Reader` protocol."""

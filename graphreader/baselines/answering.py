@@ -1,6 +1,7 @@
-"""Answering from text that one prompt shows: the whole text, retrieved passages, supporting facts.
+"""Answers from texts that fit one prompt: the whole text, retrieved passages or supporting facts.
 
-Golden shows the facts, as an upper bound for all retrieval: it measures answering alone (table 2).
+The reader "golden" shows the supporting facts of a dataset. Its score is an upper bound for all
+retrieval, since it measures answering alone (table 2).
 """
 
 import re
@@ -33,7 +34,7 @@ _NUMBERED = re.compile(rf"(\d{{1,4}})[{re.escape(_MARKS)}]*(.*)")  # "2. Lyon"
 
 
 class TextAnswer(Decision):
-    """An answer from text that is shown, which is always given (GraphReader, figures 15 and 18)."""
+    """An answer from shown text, which the model must always give (GraphReader, figures 15, 18)."""
 
     analysis: str = Field(
         default="", description="What in the text bears on the question, and what follows from it."
@@ -47,7 +48,7 @@ class TextAnswer(Decision):
 
 
 class RefusableAnswer(TextAnswer):
-    """The same, or that the text does not tell."""
+    """An answer from shown text, or the statement that the text does not have the answer."""
 
     answer: str = Field(
         description="The answer alone, or a sentence that says that the text does not tell."
@@ -59,7 +60,7 @@ class RefusableAnswer(TextAnswer):
 
 
 class TextChoice(Decision):
-    """One of the options that are shown with a text."""
+    """The choice of one of the options of a question, from shown text."""
 
     analysis: str = Field(
         default="", description="What in the text speaks for one option and against the others."
@@ -76,7 +77,7 @@ A = TypeVar("A", TextAnswer, RefusableAnswer, TextChoice)
 
 
 def answer_problem(decision: TextAnswer | TextChoice, options: Sequence[str]) -> str | None:
-    """Why an answer is empty, or a choice is none of the options; None if it can be taken."""
+    """Say why an answer (empty) or a choice (not an option) is invalid; None if it is valid."""
     if isinstance(decision, TextAnswer):
         return empty_answer_problem(decision)
     if 1 <= decision.option <= len(options):
@@ -86,10 +87,11 @@ def answer_problem(decision: TextAnswer | TextChoice, options: Sequence[str]) ->
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Some text with the label of its source; excerpts are shown in the order of `place`.
+    """A text with the label of its source; prompts show excerpts in the order of `place`.
 
-    Adjacent ones of one source are one text. `number` is the one that the reader knows, if any;
-    a place below 0 is that of notes. `passage` is the slice of a document to cite.
+    Adjacent excerpts of one source are shown as one text. Notes have a place below 0. `number` is
+    the number by which the reader knows the text, if any; `passage` is the slice of a document to
+    cite.
     """
 
     label: str
@@ -100,13 +102,13 @@ class Excerpt:
 
     @property
     def source(self) -> tuple[str, str]:
-        """Label and document's id: documents can have the same title."""
+        """The label and the document's id, since documents can have equal titles."""
         return self.label, self.passage.document.id if self.passage else ""
 
 
 @dataclass(frozen=True, slots=True)
 class TextTask(Task[A]):
-    """A question about excerpts, ranked best first; with `options` one of them is to be chosen."""
+    """A question about excerpts, ranked best first; with `options` the model chooses one."""
 
     phase: ClassVar[Phase] = "answer"
     reply_tokens: ClassVar[int] = 1000
@@ -116,50 +118,50 @@ class TextTask(Task[A]):
     options: tuple[str, ...] = ()
 
     def values(self) -> dict[str, str]:
-        """The texts, the question, and the options if there are any."""
+        """The prompt's values: texts, question, and options if there are any."""
         options = {"options": names(self.options)} if self.options else {}
         return {"texts": show_excerpts(self.excerpts), "question": self.question} | options
 
     @property
     def fewest(self) -> int:
-        """At least one excerpt is shown."""
+        """The number of excerpts that a prompt must show: 1, or 0 if there are none."""
         return min(1, len(self.excerpts))
 
     def problem(self, decision: A) -> str | None:
-        """See `answer_problem`."""
+        """Say why the answer is invalid, as `answer_problem` does."""
         return answer_problem(decision, self.options)
 
 
 class TextAnswerTask(TextTask[TextAnswer]):
-    """Answer in free words."""
+    """Answer a question about excerpts in free words."""
 
     __slots__ = ()
     decision: ClassVar[type[TextAnswer]] = TextAnswer
 
 
 class TextChoiceTask(TextTask[TextChoice]):
-    """Choose one of the options."""
+    """Choose one of the options of a question about excerpts."""
 
     __slots__ = ()
     decision = TextChoice
 
 
 class PassagesTask(TextAnswerTask):
-    """Answer from passages that are retrieved (figure 18) or golden."""
+    """Answer from retrieved passages (figure 18) or from supporting facts."""
 
     __slots__ = ()
     prompt = "retrieved"
 
 
 class PassagesChoiceTask(TextChoiceTask):
-    """Choose an option by such passages."""
+    """Choose an option by retrieved passages or supporting facts."""
 
     __slots__ = ()
     prompt = "retrieved_choice"
 
 
 class RefusablePassagesTask(PassagesTask):
-    """The same, where the answer may be that the passages do not tell."""
+    """Answer from retrieved passages, or say that they do not have the answer."""
 
     __slots__ = ()
     decision = RefusableAnswer
@@ -173,7 +175,7 @@ class FullTextTask(TextAnswerTask):
 
 
 class RefusableFullTextTask(FullTextTask):
-    """The same, where the answer may be that the text does not tell."""
+    """Answer from the whole text, or say that it does not have the answer."""
 
     __slots__ = ()
     decision = RefusableAnswer
@@ -187,7 +189,7 @@ class FullTextChoiceTask(TextChoiceTask):
 
 
 def show_excerpts(excerpts: Iterable[Excerpt]) -> str:
-    """The excerpts as prompts show them: in order, numbered, with a mark where one is missing."""
+    """Join excerpts for a prompt: in order, numbered, with a mark where text is left out."""
     in_order = sorted(excerpts, key=lambda one: one.place)
     runs = [list(run) for _, run in groupby(in_order, lambda one: one.source)]
     first = 0 if runs and runs[0][0].place < 0 else 1  # notes come first, without a number
@@ -195,7 +197,7 @@ def show_excerpts(excerpts: Iterable[Excerpt]) -> str:
 
 
 def option_number(answer: str, options: Sequence[str]) -> int | None:
-    """The number, from 1, of the option that an answer names by its number, its words, or both."""
+    """The number, from 1, of the option that an answer names by number or words; else None."""
     bare, *choices = (folded(one).strip(_MARKS).casefold() for one in (answer, *options))
     if bare in choices:
         return choices.index(bare) + 1
@@ -218,11 +220,11 @@ def _show_run(run: Sequence[Excerpt], number: int) -> str:
     return f"{label}\n{''.join(parts).strip()}"
 
 
-_PIECES = 8  # a paragraph larger than the window is cut into pieces of this part of it
+_PIECES = 8  # a paragraph larger than the window is cut into pieces of 1/8 window
 
 
 def excerpts_of(passages: Iterable[TextPassage], *, by_title: bool = False) -> list[Excerpt]:
-    """The passages as excerpts, in order; `by_title`: those of one document are one text."""
+    """Turn passages into excerpts, in order; `by_title` joins the passages of a document."""
     return [
         Excerpt(one.document.title if by_title else one.label, one.text, place, passage=one)
         for place, one in enumerate(passages)
@@ -232,10 +234,10 @@ def excerpts_of(passages: Iterable[TextPassage], *, by_title: bool = False) -> l
 async def answer_from(
     session: QuestionSession, excerpts: Sequence[Excerpt], *, full_text: bool = False
 ) -> Reading:
-    """The reading of `excerpts`, ranked best first; without any it is unanswered.
+    """Answer from excerpts, ranked best first; without excerpts the reading is unanswered.
 
-    Those that do not fit the window are left out, with a note. `full_text` uses that prompt
-    instead of the one for retrieved passages. Raises DecisionError.
+    Excerpts that do not fit the window are left out, with a note. `full_text` uses the prompt for
+    a whole text, not for retrieved passages. Raises DecisionError.
     """
     if not excerpts:
         return session.unanswered(NO_TEXT)
@@ -267,7 +269,7 @@ async def answer_from(
 
 
 def _within(window: int, excerpts: Sequence[Excerpt]) -> Sequence[Excerpt]:
-    """As many of the best excerpts as have no more tokens than the window, one at least."""
+    """The best excerpts that together have no more tokens than the window; at least one."""
     sizes = accumulate(
         one.passage.tokens if one.passage else tokens.count(one.text) for one in excerpts
     )
@@ -275,7 +277,7 @@ def _within(window: int, excerpts: Sequence[Excerpt]) -> Sequence[Excerpt]:
 
 
 class FullText(BaselineReader):
-    """Answers from the longest head of all documents that fits (appendix D, table 3)."""
+    """A reader that answers from the beginning of the texts, as far as it fits (appendix D)."""
 
     def __init__(
         self, documents: Sequence[Document], model: ReaderModel, name: str = "full-text"
@@ -285,12 +287,12 @@ class FullText(BaselineReader):
         self._excerpts = excerpts_of(paragraphs, by_title=True)
 
     async def read(self, session: QuestionSession) -> Reading:
-        """Answer from what fits. Raises DecisionError."""
+        """Answer from the paragraphs that fit the window. Raises DecisionError."""
         return await answer_from(session, self._excerpts, full_text=True)
 
 
 def _paragraphs(document: Document, window: int) -> Iterator[TextPassage]:
-    """The document's paragraphs, or their pieces, each with the white space behind it."""
+    """Yield the paragraphs of a document, or their pieces, with the white space behind them."""
     text = document.text
     starts = [0, *(start for start, _ in line_spans(text)[1:]), len(text)]
     index = 0
@@ -305,7 +307,7 @@ def _paragraphs(document: Document, window: int) -> Iterator[TextPassage]:
 
 
 class Golden(BaselineReader):
-    """Answers from `supporting`, sentences of `documents`; without any, from the documents."""
+    """A reader that is given the supporting facts: sentences of the documents, or all of these."""
 
     name = "golden"
 

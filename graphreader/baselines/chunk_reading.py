@@ -1,4 +1,4 @@
-"""Chunk Read and Chunk Read with Notes: one chunk after the other (GraphReader, appendix D)."""
+"""The readers Chunk Read and Chunk Read with Notes, which show chunk by chunk (appendix D)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from graphreader.reading import Reading
 from graphreader.usage import Phase
 
 CHUNK_TOKENS = 2_000
-SUMMARY_TOKENS = 400  # the longest summary: every later prompt contains it
+SUMMARY_TOKENS = 400  # at most, as every later prompt contains the summary
 
 BareAnswer = Annotated[
     str, Field(description="The answer alone if it is answerable, otherwise empty.")
@@ -37,8 +37,8 @@ Quotes = Annotated[
 ]
 
 
-class ChunkRead(Decision):
-    """Whether one chunk answers the question (GraphReader paper, figure 16)."""
+class ChunkAnswer(Decision):
+    """The answer from one chunk, or that it has none (GraphReader paper, figure 16)."""
 
     function: Literal["answerable", "unanswerable"] = Field(
         description="answerable if what is shown answers the question, else unanswerable."
@@ -48,7 +48,7 @@ class ChunkRead(Decision):
 
 
 class NotesRead(Decision):
-    """The new summary, and whether it and the chunk answer the question (figure 17)."""
+    """The new summary, and the answer from it and a chunk, or that they have none (figure 17)."""
 
     summary: str = Field(
         default="",
@@ -62,12 +62,12 @@ class NotesRead(Decision):
     quotes: Quotes = Field(default_factory=list)
 
 
-R = TypeVar("R", ChunkRead, NotesRead)
+R = TypeVar("R", ChunkAnswer, NotesRead)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingTask(Task[R]):
-    """One chunk and the question; with `options` the answer must be one of them."""
+    """A question about one chunk; with `options` the answer must be one of them."""
 
     phase: ClassVar[Phase] = "read"
     reply_tokens: ClassVar[int] = 800
@@ -77,7 +77,7 @@ class ReadingTask(Task[R]):
     options: tuple[str, ...] = ()
 
     def values(self) -> dict[str, str]:
-        """Label, text, question and options."""
+        """The prompt's values: label, text, question and options."""
         options = f"Answer with the number of an option:\n{names(self.options)}"
         return {
             "label": folded(self.label),
@@ -87,7 +87,7 @@ class ReadingTask(Task[R]):
         }
 
     def problem(self, decision: R) -> str | None:
-        """Answerable without an answer, or with one that is none of the options."""
+        """Say why a decision is invalid: no answer, or an answer that is not an option."""
         if decision.function == "unanswerable":
             return None
         if not decision.answer.strip():
@@ -97,29 +97,29 @@ class ReadingTask(Task[R]):
         return None
 
 
-class ChunkReadTask(ReadingTask[ChunkRead]):
-    """Read a chunk by itself (figure 16)."""
+class ChunkReadTask(ReadingTask[ChunkAnswer]):
+    """Answer from one chunk alone (figure 16)."""
 
     __slots__ = ()
     prompt = "chunk_read"
-    decision = ChunkRead
+    decision = ChunkAnswer
 
 
 @dataclass(frozen=True, slots=True)
 class NotesReadTask(ReadingTask[NotesRead]):
-    """Read a chunk with the summary of those before it (figure 17)."""
+    """Answer from a chunk and a summary of the chunks before it (figure 17)."""
 
     prompt = "chunk_read_notes"
     decision = NotesRead
     summary: str = ""
 
     def values(self) -> dict[str, str]:
-        """Summary, label, text, question and options."""
+        """The prompt's values: summary, label, text, question and options."""
         # super() without arguments does not work in a dataclass with slots.
         return ReadingTask.values(self) | {"summary": self.summary or "(empty)"}
 
     def problem(self, decision: NotesRead) -> str | None:
-        """A summary that is too long, or a problem of a single chunk."""
+        """Say why a decision is invalid: also a summary that is too long."""
         length = tokens.count(decision.summary)
         if length > SUMMARY_TOKENS:
             return f"The summary has {length} tokens: write it anew with at most 200 words."
@@ -127,10 +127,10 @@ class NotesReadTask(ReadingTask[NotesRead]):
 
 
 class ChunkReader(BaselineReader):
-    """Reads one chunk after the other until one answers the question.
+    """A reader that shows one chunk after the other until one answers the question.
 
-    By itself (figure 16) or `with_notes`, a brief summary (figure 17). A chunk without a usable
-    reply is skipped with a note; where the budget ends, the reading is unanswered.
+    Each chunk is shown alone (figure 16) or `with_notes`, a short summary (figure 17). A chunk
+    without a valid reply is skipped with a note; if the budget ends, the reading is unanswered.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class ChunkReader(BaselineReader):
         self._with_notes = with_notes
 
     async def read(self, session: QuestionSession) -> Reading:
-        """Read until a chunk answers. Raises DecisionError (see the class)."""
+        """Show chunks until one answers. Raises DecisionError."""
         summary, evidence, quotes = "", "", list[str]()
         read: list[TextPassage] = []
         note = "No chunk answers the question." if self._chunks else NO_TEXT
@@ -183,7 +183,7 @@ class ChunkReader(BaselineReader):
 
     async def _decide(
         self, session: QuestionSession, chunk: TextPassage, summary: str
-    ) -> ChunkRead | NotesRead:
+    ) -> ChunkAnswer | NotesRead:
         values = session.question, chunk.label, chunk.text, session.options
         if self._with_notes:
             return (await session.decide(NotesReadTask(*values, summary))).decision

@@ -1,7 +1,7 @@
-"""LightRAG (Guo et al. 2024, arXiv 2410.05779), by its own package, as a reader.
+"""The reader LightRAG (Guo et al. 2024, arXiv 2410.05779), which uses its authors' package.
 
-The package reads texts into its graph of entities and relations and searches it, with its own
-prompts and defaults. The answer is drawn from what it finds by the prompt that all retrieval has.
+The package reads texts into a graph of entities and relations and searches it, with its own prompts
+and defaults. The answer comes from the results by the same prompt as for retrieved passages.
 """
 
 import asyncio
@@ -43,16 +43,16 @@ from graphreader.usage import Phase, Usage
 
 _STORAGES = ("json_kv_impl", "json_doc_status_impl", "nano_vector_db_impl", "networkx_impl")
 _LANGUAGES = {"en": "English", "zh": "Chinese"}
-_NO_TIMEOUT = 1_000_000  # seconds: requests have the timeouts and retries of our services
-_COMPLETE = "complete"  # a file that names the folder of a finished reading
+_NO_TIMEOUT = 1_000_000  # seconds: our own services have timeouts and retries
+_COMPLETE = "complete"  # the file that names the folder of a finished index
 
 _locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
-"""One at a time reads in: the package has one queue of documents."""
+"""Locks by event loop: only one index is built at a time, as the package has one queue."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadInTask(PlainTask):
-    """A request of the package as it reads texts in: entities and relations, or a summary."""
+    """A request of LightRAG while it reads texts in: entities and relations, or a summary."""
 
     prompt: ClassVar[str] = "lightrag"
     phase: ClassVar[Phase] = "extract"
@@ -61,7 +61,7 @@ class ReadInTask(PlainTask):
 
 @dataclass(frozen=True, slots=True)
 class KeywordsTask(PlainTask):
-    """Its request for the keywords of a question."""
+    """A request of LightRAG for the keywords of a question."""
 
     prompt: ClassVar[str] = "lightrag"
     phase: ClassVar[Phase] = "look_up"
@@ -70,7 +70,7 @@ class KeywordsTask(PlainTask):
 
 @cache
 def load_package() -> Any:
-    """The package, without its log, its `.env` and its variables. Raises UsageError."""
+    """Import LightRAG, without its log, its `.env` and its variables. Raises UsageError."""
     for name in ("lightrag", "nano-vectordb"):
         logging.getLogger(name).disabled = True
     changed = logging.root, logging.getLogger("httpx")  # by the imports
@@ -94,12 +94,12 @@ def load_package() -> Any:
 
 
 def _part(name: str) -> Any:
-    """A module of the package, which is loaded."""
+    """Return a module of LightRAG by its name in the package."""
     return import_module(f"lightrag.{name}")
 
 
 class Tokenizer:
-    """Our encoding as the package uses one; it copies its settings, and this copy is itself."""
+    """Our token encoding with LightRAG's interface; it is its own deep copy."""
 
     def __init__(self) -> None:
         encoding = tokens.load_encoding(tokens.DEFAULT)
@@ -110,10 +110,10 @@ class Tokenizer:
 
 
 class LightRAG(BaselineReader):
-    """Answers from entities, relations and chunks that LightRAG finds (its mode "mix").
+    """A reader that answers from entities, relations and chunks found by LightRAG, mode "mix".
 
-    `builder` reads the documents in, at the first question or by `build`; the working files are
-    kept in a folder of `home` by documents, model and embeddings.
+    `builder` reads the documents in, at the first question or by `build`. The index is stored in
+    a folder of `home`, which is named by documents, model and embeddings.
     """
 
     name = "lightrag"
@@ -137,7 +137,7 @@ class LightRAG(BaselineReader):
         self._folder = home / key
 
     async def build(self) -> Usage:
-        """Read the documents in unless they are; returns the cost now. Raises DecisionError."""
+        """Read the documents in, unless that is done; return its cost. Raises DecisionError."""
         builder = replace(self.model, decider=self._builder, budget=Budget)
         session = QuestionSession(self.name, builder)
         async with _locks.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
@@ -152,12 +152,12 @@ class LightRAG(BaselineReader):
         return session.usage
 
     async def read(self, session: QuestionSession) -> Reading:
-        """Search, and answer from what is found. Raises DecisionError."""
+        """Search, and answer from the results. Raises DecisionError."""
         if not self._documents:
             return session.unanswered(NO_TEXT)
         session.count(await self.build(), ReadInTask.phase)
         workspace = (self._folder / _COMPLETE).read_text()
-        share = min(1.0, self.window / 30_000)  # the defaults are made for that many tokens
+        share = min(1.0, self.window / 30_000)  # the defaults are made for 30,000 tokens
         async with self._opened(workspace, _Service(session, KeywordsTask), self._embedder) as rag:
             param = load_package().QueryParam(
                 max_entity_tokens=int(6_000 * share),
@@ -175,16 +175,16 @@ class LightRAG(BaselineReader):
         return await answer_from(session, excerpts)
 
     def _excerpt(self, place: int, chunk: Mapping[str, Any]) -> Excerpt:
-        """A chunk; where it stands cannot be told if the package changed its text."""
+        """Make an excerpt of a chunk; its place is unknown if LightRAG changed the text."""
         document = self._documents[chunk["file_path"]]
-        text = chunk["content"].strip("\ufffd")  # of a character that was cut
+        text = chunk["content"].strip("\ufffd")  # a part of a cut character
         start = without_controls(document.text, " ").find(text)
         size = tokens.count(text)
         passage = TextPassage(document, place, start, text, size) if start >= 0 else None
         return Excerpt(document.title, text, 2 * place, passage=passage)
 
     async def _read_in(self, session: QuestionSession) -> None:
-        """Read in to a folder of its own, which counts once it is complete."""
+        """Build the index in a new folder, which counts once it is complete."""
         workspace = uuid4().hex[:12]
         service = _Service(session, ReadInTask)
         texts = [without_controls(one.text, " ") for one in self._documents.values()]
@@ -207,7 +207,7 @@ class LightRAG(BaselineReader):
     async def _opened(
         self, workspace: str, service: "_Service", embedder: Embedder
     ) -> AsyncIterator[Any]:
-        """The package over that folder; what a model says it gets from the service."""
+        """Open LightRAG over a folder; its model and embeddings are functions of `service`."""
         package = load_package()
         first = next(iter(self._documents.values()))
         rag = package.LightRAG(
@@ -239,9 +239,9 @@ class LightRAG(BaselineReader):
 
 
 class _Service:
-    """The model and the embeddings of one session, as functions.
+    """The model and the embeddings of one session, as functions for LightRAG.
 
-    The package logs errors and goes on: after the first one nothing more is asked here.
+    LightRAG logs errors and goes on, so after the first error no further request is sent.
     """
 
     def __init__(self, session: QuestionSession, task: type[PlainTask]) -> None:
@@ -250,13 +250,13 @@ class _Service:
         self._failure: DecisionError | None = None
 
     def raise_failure(self) -> None:
-        """Raise the first error, if there was one, with the cost so far."""
+        """Raise the first error of a request, if there was one, with the cost so far."""
         if self._failure:
             self._failure.spent = self._session.usage
             raise self._failure
 
     def model(self) -> Callable[..., Awaitable[str]]:
-        """The function for its requests. It has to be a plain one: methods would be copied."""
+        """Make the function that replies to LightRAG; no method, since LightRAG would copy it."""
 
         async def reply(
             prompt: str,
@@ -273,7 +273,7 @@ class _Service:
         return reply
 
     def embed_by(self, embedder: Embedder) -> Callable[..., Awaitable[Any]]:
-        """The function for its vectors."""
+        """Make the function that embeds texts for LightRAG."""
 
         async def embed(texts: Sequence[str], **_: object) -> Any:
             return np.asarray(await self._guard(lambda: embedder.embed(texts)), np.float32)
@@ -290,7 +290,7 @@ class _Service:
 
 
 def _graph_lines(found: Mapping[str, Any]) -> list[str]:
-    """Entities and relations as the package shows them to a model, the best first."""
+    """Format entities and relations as LightRAG shows them to a model, the best first."""
     entities = [
         {
             "entity": one["entity_name"],

@@ -30,11 +30,11 @@ from graphreader.reading import Reading
 from graphreader.text.words import HAN_RUN, fold, han_pairs, term_of, words_of
 
 K1, B = 1.5, 0.75
-LONGEST_EMBEDDED = 8_000  # characters that an embedder takes at once
+LONGEST_EMBEDDED = 8_000  # characters of one text for an embedder
 TOP_1_TOKENS = 3_800
-"""A chunk where only one is shown. Appendix D prints 38k, which its window of 4k cannot hold."""
-TOP_K_TOKENS = 1_000  # A chunk where several are shown
-_MOST_BYTES = 500_000_000  # of all kept vectors
+"""Tokens of a chunk that is shown alone; appendix D prints 38k, too much for its window of 4k."""
+TOP_K_TOKENS = 1_000  # tokens of a chunk that is shown with others
+_MOST_BYTES = 500_000_000  # of all files of vectors
 _QUESTION_TOKENS = 200  # for the question and its options
 _LABEL_TOKENS = 60  # for the label of a passage
 
@@ -42,21 +42,21 @@ Vectors = NDArray[np.float32]
 
 
 class Ranking(Protocol):
-    """Ranks passages by how likely they are to answer a question."""
+    """A ranking of passages by how likely they answer a question."""
 
     async def ranked(self, question: str) -> list[TextPassage]:
-        """All passages, the likeliest first."""
+        """Return all passages, the likeliest first."""
         ...
 
 
 class BM25:
-    """Ranks by BM25 as Lucene computes it, without English stop words, by stems (as offline)."""
+    """A ranking by BM25 as Lucene computes it, over stems without English stop words."""
 
     def __init__(self, passages: Sequence[TextPassage]) -> None:
         self.passages = passages
 
     async def ranked(self, question: str) -> list[TextPassage]:
-        """All passages, the likeliest first; those without a common word last."""
+        """Return all passages, the likeliest first; passages without a common word last."""
         vocabulary = self._index.vocab_dict if self._index else {}
         query = [term for term in bm25_terms(question) if term in vocabulary]
         if not query:
@@ -65,7 +65,7 @@ class BM25:
 
     @cached_property
     def _index(self) -> Any:
-        """An index of the passages, made at the first question; None if they have no word."""
+        """The index of the passages, made at the first question; None if they have no words."""
         texts = [bm25_terms(one.titled) for one in self.passages]
         if not any(texts):
             return None
@@ -75,7 +75,7 @@ class BM25:
 
 
 class EmbeddingRanking:
-    """Ranks by the cosine of embeddings."""
+    """A ranking by the cosine of embeddings."""
 
     def __init__(
         self, passages: Sequence[TextPassage], embedder: Embedder, home: Path | None = None
@@ -84,15 +84,15 @@ class EmbeddingRanking:
         self._index = VectorIndex([one.titled for one in passages], embedder, home)
 
     async def ranked(self, question: str) -> list[TextPassage]:
-        """All passages, the likeliest first. Raises DecisionError where nothing is embedded."""
+        """Return all passages, the likeliest first. Raises DecisionError if embedding fails."""
         return _sort_by(await self._index.similarities(question), self.passages)
 
 
 class VectorIndex:
-    """The vectors of texts, embedded at the first query; long texts are the mean of their parts.
+    """The vectors of texts, embedded at the first query; a long text has the mean of its parts.
 
-    With a folder `home` they are kept in it, a file for all of these texts, so that they are
-    embedded once for all questions. Of all files those used last are kept, up to 500 MB.
+    With a folder `home` the vectors are stored there, one file for all texts of the index, so that
+    a later process does not embed them again. The most recently used files stay, up to 500 MB.
     """
 
     def __init__(self, texts: Sequence[str], embedder: Embedder, home: Path | None = None) -> None:
@@ -106,7 +106,7 @@ class VectorIndex:
         self._lock = asyncio.Lock()
 
     async def similarities(self, query: str) -> Vectors:
-        """The cosine of the query with each text, none of which is empty. Raises DecisionError."""
+        """Return the cosine of the query with each text. Raises DecisionError."""
         if not self._parts:
             return np.zeros(0, np.float32)
         async with self._lock:
@@ -122,7 +122,7 @@ class VectorIndex:
 
     @cached_property
     def _file(self) -> Path | None:
-        """The file of these vectors, named by the texts and the embeddings."""
+        """The file of the vectors, named by a hash of texts and embeddings; None without `home`."""
         if self._home is None:
             return None
         content = json.dumps([self._embedder.name, self._embedder.dimension, self._parts])
@@ -131,15 +131,15 @@ class VectorIndex:
     def _kept(self) -> Vectors | None:
         try:
             vectors: Vectors | None = np.load(self._file) if self._file else None
-        except (OSError, ValueError, EOFError):  # there is none, or it is damaged
+        except (OSError, ValueError, EOFError):  # the file is missing or damaged
             return None
         if self._file:
             with suppress(OSError):
-                self._file.touch()  # the files that are used last stay
+                self._file.touch()  # recently used files stay
         return vectors if vectors is None or len(vectors) == len(self._parts) else None
 
     def _keep(self, vectors: Vectors) -> None:
-        """Write the file, and delete the oldest ones; a disk that refuses it costs nothing else."""
+        """Write the file and delete the oldest files; a disk error is ignored."""
         if self._file is None:
             return
         with suppress(OSError):
@@ -157,14 +157,14 @@ class VectorIndex:
 
 
 def bm25_terms(text: str) -> list[str]:
-    """The terms by which BM25 compares, each as often as it occurs."""
+    """List the terms of a text for BM25, each as often as it occurs."""
     words = (folded for word in words_of(text) if (folded := fold(word)) not in _stop_words())
     signs = (sign for run in HAN_RUN.findall(text) for sign in run)
     return [*(term_of(word) for word in words if word), *han_pairs(text), *signs]
 
 
 def _sort_by(scores: NDArray[np.floating], passages: Sequence[TextPassage]) -> list[TextPassage]:
-    """The passages by score, the best first; equals keep their order."""
+    """Sort passages by score, the best first; equal scores keep their order."""
     return [passages[at] for at in np.argsort(-scores, kind="stable")]
 
 
@@ -176,7 +176,7 @@ def _normalize(vectors: Vectors) -> Vectors:
 
 @cache
 def _bm25s() -> Any:
-    """The library bm25s without its log. It imports tqdm, which warns inside Jupyter."""
+    """Import bm25s without its log, and without tqdm's warning inside Jupyter."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         library = import_module("bm25s")
@@ -191,7 +191,7 @@ def _stop_words() -> frozenset[str]:
 
 
 class Retrieval(BaselineReader):
-    """Answers from the best `k` passages of a ranking, or as many as fit the window."""
+    """A reader that answers from the best `k` passages of a ranking, if they fit the window."""
 
     def __init__(self, name: str, ranking: Ranking, model: ReaderModel, k: int) -> None:
         super().__init__(name, model)
@@ -199,13 +199,13 @@ class Retrieval(BaselineReader):
         self._k = k
 
     async def read(self, session: QuestionSession) -> Reading:
-        """Rank, and answer from the best. Raises DecisionError."""
+        """Rank the passages, and answer from the best. Raises DecisionError."""
         ranked = await self._ranking.ranked(session.question)
         return await answer_from(session, excerpts_of(ranked[: self._k]))
 
 
 def top_1_tokens(model: ReaderModel) -> int:
-    """The tokens of a chunk that fills the window, at most 3,800. Raises WindowError."""
+    """Compute the tokens of a chunk that fills the window, at most 3,800. Raises WindowError."""
     empty = (Excerpt("", "", 0),)
     tasks = PassagesTask("", empty), PassagesChoiceTask("", empty, ("",))
     prompt = max(model.decider.measure(task) for task in tasks)

@@ -1,7 +1,7 @@
 """An agent that searches chunks step by step, after A-RAG (Du et al. 2026, arXiv 2602.03442).
 
-Unlike there, its small window holds only the latest result as it came; of earlier ones actions,
-numbers and labels of chunks, and the agent's notes.
+Unlike in A-RAG, a prompt for the small window has only the latest result in full. Earlier results
+are left as actions, as numbers and labels of chunks, and in the agent's notes.
 """
 
 import re
@@ -32,16 +32,16 @@ from graphreader.usage import Phase
 
 CHUNK_TOKENS = 1_000
 MOST_CALLS = 15
-MOST_HITS = 5  # of one search
+MOST_HITS = 5  # in one search
 MOST_READ = 3  # chunks read in one step
 MOST_WAITING = 10  # unread chunks that a step lists
 SNIPPET = 300  # characters
-NOTES_TOKENS = 400  # the longest notes: every later prompt contains them
+NOTES_TOKENS = 400  # at most, as every later prompt contains the notes
 _ELLIPSIS = " … "  # between the sentences of a snippet
 
 
 class SearchStep(Decision):
-    """The next step of an agent that searches and reads chunks."""
+    """The next step of an agent: a search, chunks to read, or the end."""
 
     notes: str = Field(
         default="",
@@ -72,8 +72,8 @@ class SearchStep(Decision):
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """A chunk under its number, with its whole text (`in_full`) or a snippet; `read`: before."""
+class SearchHit:
+    """A chunk in a result, with its whole text (`in_full`) or a snippet; `read`: seen before."""
 
     number: int
     label: str
@@ -82,7 +82,7 @@ class Hit:
     read: bool = False
 
     def shown(self) -> str:
-        """Number, label and text; a snippet is in one line."""
+        """Format number, label and text; a snippet takes one line."""
         if self.in_full:
             return f"[{self.number}] {folded(self.label)}, in full:\n{self.text.strip()}"
         read = " (read before)" if self.read else ""
@@ -91,24 +91,23 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchAction:
-    """An action that was taken, and the numbers of the chunks that it showed."""
+    """A finished action with the numbers of the chunks that it showed."""
 
     function: str
     argument: str
     numbers: tuple[int, ...]
 
     def shown(self) -> str:
-        """The action in one line."""
+        """Format the action in one line."""
         numbers = " ".join(f"[{number}]" for number in self.numbers) or "nothing"
         return f"- {self.function}({folded(self.argument)}): {numbers}"
 
 
 @dataclass(frozen=True, slots=True)
 class SearchStepTask(Task[SearchStep]):
-    """Choose the next step; its choices are the latest result, then unread `waiting` chunks.
+    """Choose the next step; shown are the latest result and unread `waiting` chunks.
 
-    `unread` are the numbers that can be read, `steps` how many steps there can be after this
-    one.
+    `unread` are the numbers of chunks that can be read, `steps` the number of later steps.
     """
 
     prompt = "search_step"
@@ -118,15 +117,15 @@ class SearchStepTask(Task[SearchStep]):
     question: str
     notes: str
     actions: tuple[SearchAction, ...]
-    result: tuple[Hit, ...]
-    waiting: tuple[Hit, ...]
+    result: tuple[SearchHit, ...]
+    waiting: tuple[SearchHit, ...]
     unread: frozenset[int]
     steps: int
     options: tuple[str, ...] = ()
     left_out: int = 0
 
     def values(self) -> dict[str, str]:
-        """Question with options, notes, actions, latest result, waiting chunks, steps left."""
+        """The prompt's values: question, notes, actions, result, waiting chunks, steps left."""
         options = f"Options:\n{names(self.options)}" if self.options else ""
         left_out = [f"({self.left_out} more are not shown.)"] if self.left_out else []
         waiting = [f"[{hit.number}] {folded(hit.label)}" for hit in self.waiting]
@@ -141,7 +140,7 @@ class SearchStepTask(Task[SearchStep]):
         }
 
     def problem(self, decision: SearchStep) -> str | None:
-        """An empty or repeated search, no chunk to read, an answer without a chunk read."""
+        """Say why a step is invalid: a search empty or repeated, nothing to read, nothing read."""
         length = tokens.count(decision.notes)
         if length > NOTES_TOKENS:
             return f"The notes have {length} tokens: write them anew with at most 200 words."
@@ -162,7 +161,7 @@ class SearchStepTask(Task[SearchStep]):
         return None
 
     def was_searched(self, function: str, argument: str) -> bool:
-        """Whether the same search was made before."""
+        """Whether a search with this function and argument was made before."""
         return any(
             action.function == function and action.argument.casefold() == argument.casefold()
             for action in self.actions
@@ -174,7 +173,7 @@ class SearchStepTask(Task[SearchStep]):
         return len(self.result) + len(self.waiting)
 
     def keeping(self, number: int) -> Self:
-        """The task with the best of the latest result, then waiting chunks."""
+        """Copy the task with `number` chunks: the best of the result, then waiting chunks."""
         kept = min(number, len(self.result))
         return replace(
             self,
@@ -185,7 +184,7 @@ class SearchStepTask(Task[SearchStep]):
 
 
 class ChunkIndex:
-    """Searches chunks: indexes with a snippet each, the best first, at most five."""
+    """An index of chunks; a search returns at most five pairs (index, snippet), best first."""
 
     def __init__(
         self, passages: Sequence[TextPassage], embedder: Embedder, home: Path | None = None
@@ -200,14 +199,14 @@ class ChunkIndex:
         self._vectors = VectorIndex([text for _, text in self._sentences], embedder, home)
 
     def by_keywords(self, words: Sequence[str]) -> list[tuple[int, str]]:
-        """The chunks that contain the words, in upper or lower case."""
+        """Search chunks that contain the words, in upper or lower case."""
         keywords = [keyword for word in words if (keyword := folded(word.casefold()))]
         scores = [sum(text.count(word) * len(word) for word in keywords) for text in self._texts]
         best = sorted((at for at, score in enumerate(scores) if score), key=lambda at: -scores[at])
         return [(at, _snippet(self.passages[at].text, keywords)) for at in best[:MOST_HITS]]
 
     async def by_meaning(self, query: str) -> list[tuple[int, str]]:
-        """The chunks with the sentences most similar to the query. Raises DecisionError."""
+        """Search chunks with the sentences most similar to the query. Raises DecisionError."""
         best: dict[int, str] = {}
         for number in np.argsort(-await self._vectors.similarities(query), kind="stable"):
             if len(best) == MOST_HITS:
@@ -217,7 +216,7 @@ class ChunkIndex:
         return list(best.items())
 
     def adjacent(self, at: int) -> list[int]:
-        """The chunks right before and after, of the same document."""
+        """The indexes of the chunks before and after a chunk in its document."""
         document = self.passages[at].document.id
         return [
             near
@@ -227,7 +226,7 @@ class ChunkIndex:
 
 
 def _snippet(text: str, keywords: Sequence[str]) -> str:
-    """The sentences with a keyword, as many as a snippet holds; else the first sentence."""
+    """Join the sentences with a keyword up to the size of a snippet; else the first sentence."""
     pattern = re.compile("|".join(map(re.escape, keywords)))
     sentences = [folded(text[start:end]) for start, end in sentence_spans(text)]
     matching = [one for one in sentences if pattern.search(one.casefold())]
@@ -236,18 +235,21 @@ def _snippet(text: str, keywords: Sequence[str]) -> str:
 
 @dataclass(slots=True)
 class _Search:
-    """The search for one question; `numbers` are those of the chunks that turned up."""
+    """The state of the search for one question; `numbers` maps the index of a chunk to its number.
+
+    A chunk gets its number when it is first shown.
+    """
 
     index: ChunkIndex
     notes: str = ""
     actions: list[SearchAction] = field(default_factory=list)
-    result: list[Hit] = field(default_factory=list)
+    result: list[SearchHit] = field(default_factory=list)
     numbers: dict[int, int] = field(default_factory=dict)
     read: list[int] = field(default_factory=list)
     best: list[int] = field(default_factory=list)
 
     def task(self, session: QuestionSession, steps_left: int) -> SearchStepTask:
-        """The choice of the next step."""
+        """Make the task that chooses the next step."""
         in_result = {hit.number: hit.in_full for hit in self.result}
         unread = [
             (number, at)
@@ -267,7 +269,7 @@ class _Search:
         )
 
     def count_shown(self, session: QuestionSession, task: SearchStepTask) -> None:
-        """Count what the step really showed: a chunk that did not fit was not read."""
+        """Record the chunks that a prompt really showed: a chunk that did not fit is unread."""
         self.result = list(task.result)
         in_full = self.chunks(hit.number for hit in task.result if hit.in_full)
         self.read += in_full
@@ -280,7 +282,7 @@ class _Search:
             self.actions[-1] = replace(self.actions[-1], numbers=shown)
 
     async def act(self, step: SearchStep) -> None:
-        """Search or read: the result is for the next step. Reading lists the adjacent chunks."""
+        """Search or read for the next step. Reading also lists the adjacent chunks."""
         chosen: list[int] = []
         if step.function == "keyword_search":
             matches = self.index.by_keywords(step.words)
@@ -297,12 +299,12 @@ class _Search:
                 self._number(near)
 
     def chunks(self, numbers: Iterable[int]) -> list[int]:
-        """The chunks that have these numbers, each once."""
+        """The indexes of the chunks with these numbers, each once."""
         by_number = {number: at for at, number in self.numbers.items()}
         return [by_number[n] for n in dict.fromkeys(numbers) if n in by_number]
 
     def excerpts(self) -> list[Excerpt]:
-        """The notes, the chunks named for the answer, then the other read ones."""
+        """The texts to answer from: notes, chunks named for the answer, then other read chunks."""
         last_result = self.chunks(hit.number for hit in self.result if hit.in_full)
         read = list(dict.fromkeys([*self.read, *last_result]))
         named = [at for at in self.best if at in read]
@@ -315,16 +317,16 @@ class _Search:
         ]
 
     def _number(self, at: int) -> int:
-        """The number of a chunk, from 1; a new one where the chunk turns up first."""
+        """The number of a chunk, from 1; a new chunk gets the next number."""
         return self.numbers.setdefault(at, len(self.numbers) + 1)
 
-    def _hit(self, at: int, text: str, in_full: bool = False) -> Hit:
+    def _hit(self, at: int, text: str, in_full: bool = False) -> SearchHit:
         label = self.index.passages[at].label
-        return Hit(self._number(at), label, text, in_full, at in self.read)
+        return SearchHit(self._number(at), label, text, in_full, at in self.read)
 
 
 class SearchAgent(BaselineReader):
-    """Searches, reads chunks and answers (`SearchStep`), at last from what it has read."""
+    """A reader that searches and reads chunks step by step, and answers from what it has read."""
 
     def __init__(
         self,
@@ -341,7 +343,7 @@ class SearchAgent(BaselineReader):
         self._max_calls = max_calls
 
     async def read(self, session: QuestionSession) -> Reading:
-        """Search, and answer. Raises DecisionError where nothing was read or answered."""
+        """Search, and answer. Raises DecisionError if nothing was read or answered."""
         search = _Search(self._index)
         try:
             if self._index.passages:
@@ -353,7 +355,7 @@ class SearchAgent(BaselineReader):
         return await answer_from(session, search.excerpts())
 
     async def _take_steps(self, session: QuestionSession, search: _Search) -> None:
-        """Take steps until one says to answer, or there are no more."""
+        """Take steps until one chooses to answer, or no step is left."""
         for steps_left in reversed(range(self._max_calls)):
             result = await session.decide(search.task(session, steps_left))
             step = result.decision

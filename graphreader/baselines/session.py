@@ -1,4 +1,4 @@
-"""The common parts of readers without a graph: passages of documents, the session of a question."""
+"""The common parts of readers without a graph: passages of documents, a session for a question."""
 
 import time
 from abc import ABC, abstractmethod
@@ -40,17 +40,17 @@ class TextPassage:
 
     @property
     def label(self) -> str:
-        """Its name in prompts."""
+        """The name of the passage in prompts: document and number of the chunk."""
         return f"{self.document.title}, chunk {self.index}"
 
     @property
     def titled(self) -> str:
-        """Its document's title, then its text: by both it is searched."""
+        """The document's title and the text, as they are searched."""
         return f"{self.document.title}\n{self.text}"
 
 
 def passages_of(documents: Sequence[Document], limit: int) -> list[TextPassage]:
-    """Chunks of whole paragraphs, as GraphReader cuts them, of at most `limit` tokens, in order."""
+    """Split documents into chunks of at most `limit` tokens, as GraphReader does, in order."""
     return [
         TextPassage(document, chunk.index, chunk.start, chunk.text, chunk.tokens)
         for document in documents
@@ -61,9 +61,9 @@ def passages_of(documents: Sequence[Document], limit: int) -> list[TextPassage]:
 
 @dataclass(frozen=True, slots=True)
 class ReaderModel:
-    """The decider that reads and answers, the tokens of its window, and each question's budget.
+    """The model of a reader: a decider, the tokens of its window, and a budget for each question.
 
-    `may_refuse`: the answer from passages or a full text may be that they do not tell.
+    `may_refuse`: the model may say that passages or a full text do not have the answer.
     """
 
     decider: Decider
@@ -73,10 +73,10 @@ class ReaderModel:
 
 
 class QuestionSession:
-    """Takes the decisions of one question of one reader, and makes its reading.
+    """The decisions, cost and shown texts of one question to one reader, and its reading.
 
-    Without a `question` it counts the cost of building pages and gists. `notes` are for the
-    user.
+    A session without a `question` counts the cost of building pages and gists. `notes` are for
+    the user.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class QuestionSession:
         return sum(self._usage.values(), Usage())
 
     async def decide(self, task: Task[D]) -> DecisionResult[D]:
-        """Take a decision and count its cost, which a DecisionError has for the whole question."""
+        """Take a decision and count its cost; a DecisionError has the question's cost so far."""
         try:
             result = await self._decider.decide(task, self.budget)
         except DecisionError as error:
@@ -111,19 +111,19 @@ class QuestionSession:
         return result
 
     def count(self, usage: Usage, phase: Phase) -> None:
-        """Count a cost; also one outside of `decide`, such as that of gists for this question."""
+        """Add a cost to the question, for example the cost of gists that were made for it."""
         if usage != Usage():
             self._usage[phase] = self._usage.get(phase, Usage()) + usage
 
     def show(self, passages: Iterable[TextPassage]) -> None:
-        """Count these passages as shown in full."""
+        """Record that passages were shown in full."""
         for passage in passages:
             self.coverage.passage(passage.document.id, passage.start, passage.text)
 
     def unanswered(
         self, note: str = "", *, passages: Sequence[TextPassage] = (), evidence: str = ""
     ) -> Reading:
-        """The reading that says that the texts do not tell; the note says why."""
+        """Make the reading without an answer; `note` gives the reason."""
         self.notes += [note] if note else []
         answer = NOT_IN_THE_TEXTS[language_of(self.question)]
         return self.reading(answer, answered=False, passages=passages, evidence=evidence)
@@ -138,7 +138,7 @@ class QuestionSession:
         analysis: str = "",
         evidence: str = "",
     ) -> Reading:
-        """The reading. A quote becomes a citation if one of `passages` contains it."""
+        """Make the reading; a quote becomes a citation if one of `passages` contains it."""
         citations = _citations(quotes, passages)
         numbers = tuple(range(1, len(citations) + 1))
         notice = [self._decider.notice] if self._decider.notice else []
@@ -165,7 +165,7 @@ class QuestionSession:
 
 
 class BaselineReader(ABC):
-    """A reader without a graph: answers each question in a session of its own."""
+    """The base of readers without a graph; each question has a session of its own."""
 
     def __init__(self, name: str, model: ReaderModel) -> None:
         self.name = name
@@ -173,7 +173,7 @@ class BaselineReader(ABC):
         self.model = model
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
-        """Answer, or choose one of the options. Raises DecisionError and UsageError."""
+        """Answer a question, or choose one of its options. Raises DecisionError and UsageError."""
         check_question(question)
         return await self.read(QuestionSession(self.name, self.model, question, options))
 

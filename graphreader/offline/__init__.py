@@ -1,1 +1,1 @@
-"""Decisions and vectors without a language model: word overlap, names and rules."""
+"""Decisions and embeddings without a language model: by word overlap, names and rules."""

@@ -1,8 +1,8 @@
-"""The turns of mode `adaptive` without a model: the best sentences are noted, new names searched.
+"""Turns of mode `adaptive` without a model: note the best sentences, and search for new names.
 
-A name that the question lacks is searched together with what is asked and its sentence does not
-say: after "The Salt Road was written by Ada Quist", a question for the birthplace of its author
-goes on with "Ada Quist born". What is compared is searched one by one.
+A name that the question does not have is searched with the words of the question that its sentence
+leaves open: after "The Salt Road was written by Ada Quist", a question for the birthplace of its
+author searches for "Ada Quist born". Names that a question compares are searched one by one.
 """
 
 import re
@@ -15,22 +15,22 @@ from graphreader.offline import evidence
 from graphreader.text.question import LEAST_LEAD, ParsedQuestion, parse_question
 from graphreader.text.words import terms_of, title_terms
 
-MOST_SEARCHES = 3  # of one turn
-MOST_READ = 4  # passages that a turn reads in full
-MOST_ACTIONS = 9  # of one run
+MOST_SEARCHES = 3  # in one turn
+MOST_READ = 4  # passages that one turn reads in full
+MOST_ACTIONS = 9  # in one run
 _NOTE = re.compile(r"(.*) \[[\d.]+(?:: “(.*)”)?\]", re.DOTALL)
 _MARGIN = re.compile(r"^- |^\(\d+ tokens: .*\)$", re.MULTILINE)
 
 
 def take_turn(task: TurnTask) -> Turn:
-    """Note the best sentences, then search for what they lead to, or answer from the notes."""
+    """Note the best sentences, then search for new names in them, or answer from the notes."""
     question = parse_question(task.question)
     notes = [_note(one, question) for one in task.notebook.findings]
     passages = {one["number"]: one for result in task.results for one in result["passages"]}
     read = _sentences(passages.values(), {one.text for one in notes}, question)
     new = {one: read[one] for one in evidence.worth_noting(read, question)}
     quotes = [one.text for one in (*notes, *new)]
-    actions = [  # the best passages of which only some facts were shown
+    actions = [  # the best passages that were shown only in part
         Action(function="read_chunk", argument=number)
         for number in passages
         if not passages[number]["whole"]
@@ -57,7 +57,7 @@ def take_turn(task: TurnTask) -> Turn:
 
 
 def _noted(sentences: Mapping[evidence.Sentence, str]) -> list[Finding]:
-    """Findings, each under the title of its document, without which it may say too little."""
+    """Turn sentences into findings that begin with the title of their document."""
     return [
         Finding(finding=f"{folded(one.label)}: {folded(one.text)}", passage=number, quote=one.text)
         for one, number in sentences.items()
@@ -65,7 +65,7 @@ def _noted(sentences: Mapping[evidence.Sentence, str]) -> list[Finding]:
 
 
 def _note(finding: str, question: ParsedQuestion) -> evidence.Sentence:
-    """The sentence and the title of a finding as the notebook shows it."""
+    """Parse a finding of the notebook into its sentence and title."""
     match = _NOTE.fullmatch(finding)
     noted, quote = (match[1], match[2]) if match else (finding, None)
     text = quote or noted.partition(": ")[2] or noted
@@ -75,7 +75,7 @@ def _note(finding: str, question: ParsedQuestion) -> evidence.Sentence:
 def _sentences(
     passages: Iterable[Passage], noted: Collection[str], question: ParsedQuestion
 ) -> dict[evidence.Sentence, str]:
-    """The sentences of the passages that are not noted yet, best first, with their passages."""
+    """The new sentences of the passages, best first, each with the number of its passage."""
     leads = question.new_name_terms(noted)
     numbers: dict[evidence.Sentence, str] = {}
     for passage in passages:
@@ -91,7 +91,10 @@ def _sentences(
 
 
 def _searches(quotes: Sequence[str], question: ParsedQuestion) -> Iterator[tuple[str, list[str]]]:
-    """Names that are compared, then new ones that lead on, with what their sentences lack."""
+    """Yield (name, words to search with it): the names of a comparison, and new names.
+
+    The words are required by the question and missing in the sentence that has the name.
+    """
     leads = {name: question.lead(name, quotes) for name in question.new_names(quotes)}
     if len(question.names) > 1:
         leads |= dict.fromkeys(question.names, 1.0)

@@ -1,7 +1,7 @@
-"""Answers without a model: sentences that together support enough of the question, quoted.
+"""Answers without a model: quoted sentences that together support enough of the question.
 
-The same rules answer from notebooks, from passages, from single chunks and from what a search agent
-read.
+The rules are shared by answers from notebooks, from passages, from single chunks and from the texts
+that a search agent read.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,15 +17,15 @@ from graphreader.reading import NO_PASSAGE
 from graphreader.text.question import ParsedQuestion, parse_question
 from graphreader.text.words import terms_of
 
-MOST_CHUNKS_READ = 8  # by a search agent, before it answers in any case
-_ANALYSES = {  # and what separates the words
+MOST_CHUNKS_READ = 8  # after these a search agent answers in any case
+_ANALYSES = {  # text, separator of the words, word for an empty list
     "en": ("By word overlap alone; words that no quote has: {}.", ", ", "none"),
     "zh": ("仅凭词语重合；引文中缺少：{}。", "、", "无"),
 }
 
 
 def answer_from_notebooks(task: AnswerTask) -> Answer:
-    """The few quotes that together support enough of the question."""
+    """Answer with the few quotes of the notebooks that together support enough of the question."""
     question = parse_question(task.question)
     quotes = [evidence.as_evidence(one.quote, one.label, question) for one in task.evidence]
     answer, passages = _answer(question, [one for one in quotes if any(one.supports)])
@@ -42,7 +42,7 @@ def answer_from_notebooks(task: AnswerTask) -> Answer:
 
 
 def answer_from_texts(question: str, excerpts: Iterable[Excerpt]) -> RefusableAnswer:
-    """The few sentences that together support enough of the question."""
+    """Answer with the few sentences that together support enough of the question."""
     parsed = parse_question(question)
     texts = [one for one in excerpts if one.place >= 0]  # a reader's notes only repeat the texts
     return _answer(parsed, evidence.ranked_sentences(texts, parsed))[0]
@@ -51,7 +51,7 @@ def answer_from_texts(question: str, excerpts: Iterable[Excerpt]) -> RefusableAn
 def _answer(
     question: ParsedQuestion, sentences: Sequence[evidence.Sentence]
 ) -> tuple[RefusableAnswer, list[evidence.Sentence]]:
-    """The sentences that answer together, joined; and these and the nearest, as quotes."""
+    """Join the sentences that answer; return the answer, and these and similar sentences."""
     best = evidence.best_together(sentences, question)
     passages = evidence.passages(sentences, best, question)
     text, comma, none = _ANALYSES[question.language]
@@ -68,7 +68,7 @@ def _answer(
 def choose_from_texts(
     question: str, options: Sequence[str], excerpts: Iterable[Excerpt]
 ) -> TextChoice:
-    """The option whose own words one sentence has, of several the most relevant sentence."""
+    """Choose the option whose own words one sentence has; of equal options, the better sentence."""
     parsed = parse_question(question)
     sentences = evidence.ranked_sentences(excerpts, parsed)
     option_terms = [terms_of(option) for option in options]
@@ -88,15 +88,15 @@ def choose_from_texts(
     )
 
 
-def read_chunk_alone(task: chunk_reading.ChunkReadTask) -> chunk_reading.ChunkRead:
-    """Answerable if sentences of the chunk make an answer."""
+def read_chunk_alone(task: chunk_reading.ChunkReadTask) -> chunk_reading.ChunkAnswer:
+    """Answer from the sentences of one chunk, if they are enough."""
     answer, quotes = _answer_in_short(task, [Excerpt(task.label, task.text, 0)])
     function = "answerable" if answer else "unanswerable"
-    return chunk_reading.ChunkRead(function=function, answer=answer, quotes=quotes)
+    return chunk_reading.ChunkAnswer(function=function, answer=answer, quotes=quotes)
 
 
 def read_chunk_with_notes(task: chunk_reading.NotesReadTask) -> chunk_reading.NotesRead:
-    """The same with the summary's sentences; the best sentences of both are the new summary."""
+    """Answer from a chunk and the summary; the best sentences of both are the new summary."""
     question = parse_question(task.question)
     chunk = Excerpt(task.label, task.text, 0)
     new = evidence.worth_noting(evidence.ranked_sentences([chunk], question), question)
@@ -118,7 +118,7 @@ def read_chunk_with_notes(task: chunk_reading.NotesReadTask) -> chunk_reading.No
 
 
 def choose_search_step(task: SearchStepTask) -> SearchStep:
-    """Read the results of the latest search, then search for leads of the notes; then answer."""
+    """Read the results of the latest search, then search for names in the notes; then answer."""
     question = parse_question(task.question)
     hits = (
         Excerpt(f"{hit.number}: {hit.label}", hit.text, 0) for hit in task.result if hit.in_full
@@ -142,7 +142,7 @@ def choose_search_step(task: SearchStepTask) -> SearchStep:
 def _steps(
     task: SearchStepTask, question: ParsedQuestion, texts: Sequence[str]
 ) -> Iterator[SearchStep]:
-    """Read the hits; search the names, the question, leads of the notes, each word; read any."""
+    """Yield possible steps, best first: read hits; search names, question, each word; read any."""
     leads = question.new_name_terms(texts)
     scores = {
         hit.number: question.relevance(hit.text, hit.label, leads)
@@ -163,7 +163,7 @@ def _steps(
 def _answer_in_short(
     task: chunk_reading.ChunkReadTask | chunk_reading.NotesReadTask, excerpts: Sequence[Excerpt]
 ) -> tuple[str, list[str]]:
-    """The answer, or the number of the option, and its quotes; empty if there is none."""
+    """Return (answer or number of the option, quotes); ("", []) without an answer."""
     answer = answer_from_texts(task.question, excerpts)
     if not answer.answered:
         return "", []
@@ -176,7 +176,7 @@ def _answer_in_short(
 def _add_notes(
     notes: str, new: Iterable[evidence.Sentence], question: ParsedQuestion, limit: int
 ) -> str:
-    """The notes with new ones, "sentence [label]" a line; the best within `limit` tokens."""
+    """Add sentences to notes, each a line "sentence [label]"; keep the best in `limit` tokens."""
     lines = [f"{folded(one.text)} [{folded(one.label)}]" for one in new]
     return "\n".join(evidence.keep_best([*notes.splitlines(), *lines], question, limit))
 

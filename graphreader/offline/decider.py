@@ -1,4 +1,4 @@
-"""The decider without a language model, network or key: a rule for each class of task."""
+"""The decider without a language model, network or API key: one rule for each class of task."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -51,14 +51,14 @@ RULES: Mapping[type[Task[Any]], Callable[[Any], Decision]] = {
         task.question, task.options, read_agent.excerpts_of(task)
     ),
 }
-"""The rule of each class of task; it also takes the decisions of the subclasses."""
+"""The rule that decides each class of task, and its subclasses."""
 
 
 class OfflineDecider:
-    """Decides by weighted word overlap and by following names; answers by quoting.
+    """A decider without a model: by weighted word overlap and names; its answers are quotes.
 
-    With a `window` it sees only what a model's prompt of that many tokens would show, and its usage
-    has these `input_tokens`, marked as estimated, which a budget in tokens does not count.
+    With a `window` it sees only the items that a prompt of that many tokens would show. Its usage
+    then has the prompt's `input_tokens` as estimated tokens, which no token budget counts.
     """
 
     name = OFFLINE
@@ -76,7 +76,7 @@ class OfflineDecider:
     async def decide(
         self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
     ) -> DecisionResult[D]:
-        """Take one decision, which costs a call and no tokens. Raises WindowError."""
+        """Take one decision by the rule of its task; it costs a call. Raises WindowError."""
         usage = Usage(calls=1)
         if self._window is not None:
             fitted = self._fit(task, self._window)
@@ -89,11 +89,11 @@ class OfflineDecider:
         return DecisionResult(cast(D, _rule_for(task)(task)), task, usage)
 
     def measure(self, task: Task[Any]) -> int:
-        """The tokens of the task's prompt; 0 without a window. Raises WindowError."""
+        """Count the tokens of a task's prompt; 0 without a window. Raises WindowError."""
         return 0 if self._window is None else self._fit(task, self._window).tokens
 
     async def aclose(self) -> None:
-        """Nothing to close."""
+        """Do nothing: no client is open."""
 
     def _fit(self, task: Task[D], window: int) -> RenderedPrompt[D]:
         return fit(task, "schema", window, prompts=self._prompt_texts or Prompts())

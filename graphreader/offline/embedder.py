@@ -1,4 +1,4 @@
-"""Vectors without a model: hashed words, stems and parts of words."""
+"""Embeddings without a model: hashes of words, stems and parts of words."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,22 +12,25 @@ STEM, PART = 2.0, 0.5  # weights; a word has 1
 
 
 class OfflineEmbedder:
-    """Vectors of length 1 that are near where texts share words, stems or parts of words."""
+    """An embedder without a model: texts that share words, stems or parts of words are similar.
+
+    A vector has length 1.
+    """
 
     name = "offline-1"
     dimension = DIMENSION
     compares_words = True
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector a text, in the same order."""
+        """Return one vector for each text, in their order."""
         return [embedding_of(text) for text in texts]
 
     async def aclose(self) -> None:
-        """Nothing to close."""
+        """Do nothing: no client is open."""
 
 
 def embedding_of(text: str) -> list[float]:
-    """The vector of one text."""
+    """Compute the vector of one text."""
     vector = [0.0] * DIMENSION
     for index, value in _features(text):
         vector[index] += value
@@ -64,6 +67,6 @@ def _word_features(word: str) -> tuple[tuple[int, float], ...]:
 
 
 def _hashed(feature: str, weight: float) -> tuple[int, float]:
-    """An index and a signed weight, by a hash that is the same in every process."""
+    """Return (index, signed weight) of a feature by its CRC, which is equal in all processes."""
     code = crc32(feature.encode("utf-8", "surrogatepass"))
     return code % DIMENSION, weight if code & 0x10000 else -weight

@@ -1,8 +1,8 @@
-"""Sentences as evidence: the best of some texts, and the few that together answer a question.
+"""Sentences as evidence for a question: their ranking, and the few that answer it together.
 
 Sentences answer together only if they are connected: by a name that leads from one to the other, or
-by having all that is asked, each about another name. A question is not taken for answered because
-each of its words occurs somewhere.
+because each states all that is asked about another name. So a question does not count as answered
+only because each of its words occurs somewhere.
 """
 
 import re
@@ -15,19 +15,19 @@ from graphreader.text.question import ParsedQuestion, bonus
 from graphreader.text.sentences import sentence_spans
 from graphreader.text.words import fold, terms_of
 
-MOST_COMPARED = 20  # sentences of which combinations are made
-MOST_LEADING = 4  # of the best, whose names can lead to others
-MOST_CITED = 3  # sentences that together answer
-MOST_SHOWN = 5  # passages that stand for an answer
-ENOUGH = 0.6  # share of what is required that makes an answer
-LEAST = 0.1  # share of the question that makes a text worth noting, or adding to others
-MOST_NOTED = 4  # sentences noted of one text
+MOST_COMPARED = 20  # sentences that are tried in combinations
+MOST_LEADING = 4  # best sentences, whose names can lead to other sentences
+MOST_CITED = 3  # sentences of one answer
+MOST_SHOWN = 5  # passages that are shown as an answer
+ENOUGH = 0.6  # share of the required terms that makes an answer
+LEAST = 0.1  # share of the question that makes a text worth noting or adding
+MOST_NOTED = 4  # sentences that are noted from one text
 _PRONOUN = re.compile(r"(?i)[\"“']*(?:(?:he|she|it|they|his|her|its|their|this|these)\b|[他她它])")
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence under its document's label; `supports` is how well it supports each term."""
+    """A sentence with its document's label, its score and its support of each question term."""
 
     text: str
     label: str
@@ -38,9 +38,9 @@ class Sentence:
 def ranked_sentences(
     excerpts: Iterable[Excerpt], question: ParsedQuestion, leads: frozenset[str] = frozenset()
 ) -> list[Sentence]:
-    """All sentences that share a term with the question, or whose title does, the best first.
+    """Rank the sentences that share a term with the question by text or title, best first.
 
-    One that begins with a pronoun comes with the sentence before it.
+    A sentence that begins with a pronoun is joined to the sentence before it.
     """
     sentences = []
     for excerpt in excerpts:
@@ -57,20 +57,20 @@ def ranked_sentences(
 def as_evidence(
     text: str, label: str, question: ParsedQuestion, leads: frozenset[str] = frozenset()
 ) -> Sentence:
-    """A sentence or quote with its score."""
+    """Score a sentence or quote under the label of its document."""
     supports = question.supports(text, label)
     return Sentence(text, label, supports, question.share(supports) + bonus(leads, text, label))
 
 
 def worth_noting(sentences: Iterable[Sentence], question: ParsedQuestion) -> list[Sentence]:
-    """The first sentences that share enough with the question themselves, not by title or lead."""
+    """The first sentences whose own words, without the title, share enough with the question."""
     return [one for one in sentences if question.relevance(one.text) >= LEAST][:MOST_NOTED]
 
 
 def best_together(sentences: Sequence[Sentence], question: ParsedQuestion) -> list[Sentence]:
-    """The few sentences that make an answer, the best first; none if they are not enough.
+    """Choose the few sentences that answer together, best first; none if they are not enough.
 
-    That is enough of what is required, half of each name, and half of what is asked about them.
+    Enough is a share of the required terms, half of each name and half of what is asked about it.
     """
     best = _strongest_together(sentences, question)
     supports = _supports(best, question)
@@ -86,7 +86,7 @@ def best_together(sentences: Sequence[Sentence], question: ParsedQuestion) -> li
 def passages(
     sentences: Iterable[Sentence], best: Sequence[Sentence], question: ParsedQuestion
 ) -> list[Sentence]:
-    """The sentences that stand for an answer: the `best`, then the nearest of the others."""
+    """The sentences that are shown as an answer: the `best`, then the most similar others."""
     shown = list(best)
     for one in sorted(sentences, key=lambda one: -question.score(one.text, one.label)):
         if any(one.supports) and not any(
@@ -97,19 +97,19 @@ def passages(
 
 
 def covers(texts: Iterable[str], question: ParsedQuestion) -> bool:
-    """Whether the strongest of some sentences support all of a question that asks something."""
+    """Whether a few connected sentences support every required term of the question."""
     best = _strongest_together([as_evidence(text, "", question) for text in texts], question)
     return bool(question.required_attributes) and not missing(best, question)
 
 
 def missing(sentences: Sequence[Sentence], question: ParsedQuestion) -> list[str]:
-    """The required words of the question that no sentence supports."""
+    """List the required words of the question that no sentence supports."""
     supports = zip(question.terms, _supports(sentences, question), strict=True)
     return [one.word for one, support in supports if one.is_required and not support]
 
 
 def keep_best(lines: Iterable[str], question: ParsedQuestion, limit: int) -> list[str]:
-    """The most relevant of different lines that have `limit` tokens, in their first order."""
+    """Keep the most relevant lines in `limit` tokens, in their order, without duplicates."""
     lines = list(dict.fromkeys(lines))
     kept: set[str] = set()
     for line in sorted(lines, key=lambda one: -question.relevance(one)):
@@ -145,13 +145,13 @@ def _strongest_together(sentences: Sequence[Sentence], question: ParsedQuestion)
 
 
 def _supports(sentences: Sequence[Sentence], question: ParsedQuestion) -> tuple[float, ...]:
-    """How well the sentences support each term, the best of them counting."""
+    """The best support of each term by any of the sentences."""
     nothing = (0.0,) * len(question.terms)
     return tuple(map(max, zip(nothing, *(one.supports for one in sentences), strict=True)))
 
 
 def _connected(one: Sentence, other: Sentence, question: ParsedQuestion) -> bool:
-    """Whether a new name leads from one to the other, or each has a name and all that is asked."""
+    """Whether a new name links two sentences, or each has a name and all that is asked."""
 
     def names(*texts: str) -> set[str]:
         return set(map(fold, question.new_names(texts)))

@@ -1,7 +1,8 @@
 """Exploration without a model: initial nodes, chunks to read, neighbors, notebooks.
 
-Names in the notes that the question lacks lead from fact to fact: in "... directed by Del Lord,
-with Larry Fine", "Del Lord" is near the word "directed", so a question for the director goes there.
+Names that are in the notes but not in the question lead from fact to fact. In "... directed by Del
+Lord, with Larry Fine", "Del Lord" is near the word "directed": a question for the director follows
+that name.
 """
 
 from collections.abc import Iterable
@@ -16,9 +17,9 @@ from graphreader.text.question import LEAD, LEAST_LEAD, ParsedQuestion, parse_qu
 from graphreader.text.sentences import language_of, sentence_spans
 from graphreader.text.words import terms_of, title_terms
 
-MOST_FACTS = 2  # facts of a page that are looked at
-LEAST_CHUNK = 0.5  # relevance of a chunk that is read
-_PLANS = {  # and what separates the words
+MOST_FACTS = 2  # facts of a page that the rule sees
+LEAST_CHUNK = 0.5  # least relevance of a chunk that is read
+_PLANS = {  # text, separator of the words
     "en": ("Find what the texts say about {}. Follow each name that a sentence leads to.", ", "),
     "zh": ("在文中查找：{}。若句子提到其他名称，则继续查找该名称。", "、"),
 }
@@ -26,9 +27,9 @@ _EMPTY_NOTEBOOK = {"en": "Nothing was noted.", "zh": "没有记录。"}
 
 
 def plan(question: str, earlier: str = "") -> decisions.RationalPlan:
-    """The rational plan. Its needs are the names and the attributes (in Chinese one by one).
+    """Make the rational plan; its needs are the names and attributes of the question.
 
-    The names of the exchange that a question follows up are needs as well.
+    A Chinese attribute is a need of its own. The names of an `earlier` exchange are needs as well.
     """
     parsed = parse_question(question)
     attributes = parsed.attributes
@@ -42,7 +43,7 @@ def plan(question: str, earlier: str = "") -> decisions.RationalPlan:
 
 
 def choose_initial_nodes(task: tasks.InitialNodesTask) -> decisions.InitialNodes:
-    """The most relevant nodes."""
+    """Choose the most relevant candidates as initial nodes."""
     question = parse_question(task.question)
     nodes = [
         decisions.ProposedNode(number=number, score=round(100 * _node_score(node, question)))
@@ -54,7 +55,7 @@ def choose_initial_nodes(task: tasks.InitialNodesTask) -> decisions.InitialNodes
 
 
 def choose_chunks(task: tasks.FactsTask) -> decisions.FactsDecision:
-    """The most relevant unread chunk, if it is relevant enough, or is about a name that leads."""
+    """Choose the most relevant unread chunk, if relevant enough or about a name in the notes."""
     question = parse_question(task.question)
     lead = _lead(task.node, task.notebook, question)
     node = terms_of(task.node)
@@ -81,9 +82,9 @@ def choose_chunks(task: tasks.FactsTask) -> decisions.FactsDecision:
 
 
 def read_chunk(task: tasks.ChunkTask) -> decisions.ChunkDecision:
-    """The chunk's best sentences, and whether the notes now cover the question.
+    """Note the best sentences of a chunk; end the path if the notes cover the question.
 
-    Where its one useful sentence is its last or first, the text goes on in the next chunk.
+    If the only useful sentence is the last or first, the adjacent chunk is read next.
     """
     question = parse_question(task.question)
     leads = question.new_name_terms([*_lines_of(task.notebook), task.node])
@@ -113,10 +114,10 @@ def read_chunk(task: tasks.ChunkTask) -> decisions.ChunkDecision:
 
 
 def choose_neighbor(task: tasks.NeighborTask) -> decisions.NeighborDecision:
-    """The neighbor, not visited before, with the best score, if it is enough.
+    """Choose the unvisited neighbor with the best score, if that is high enough.
 
-    A new name in the notes scores by what stands near it, another neighbor by its own words. The
-    farther from the initial node, the more it takes.
+    A new name in the notes scores by the words near it, another neighbor by its own words. The
+    score that is needed rises with the distance from the initial node.
     """
     question = parse_question(task.question)
     visits = [action for action in task.actions if "read_neighbor_node(" in action]
@@ -137,7 +138,7 @@ def choose_neighbor(task: tasks.NeighborTask) -> decisions.NeighborDecision:
 
 
 def condense(task: tasks.CondenseTask) -> decisions.Condensed:
-    """One notebook: the sentences that are most relevant to question and plan, each once."""
+    """Join notebooks: keep the sentences most relevant to question and plan, each once."""
     lines = (line for notebook in task.notebooks for line in _lines_of(notebook))
     sentences = (folded(line[start:end]) for line in lines for start, end in sentence_spans(line))
     question = parse_question(f"{task.question} {task.plan}")
@@ -155,20 +156,20 @@ def _lines_of(notebook: str) -> list[str]:
 
 
 def _noted(notebook: str, sentences: Iterable[str], question: ParsedQuestion) -> str:
-    """The notebook with the relevant sentences; the least relevant are left out if it is full."""
+    """Add relevant sentences to a notebook; if it is full, the least relevant are left out."""
     new = [folded(one) for one in sentences if question.relevance(one) > 0]
     lines = [*_lines_of(notebook), *new]
     return _notebook([a for a in lines if not any(a != b and a in b for b in lines)], question)
 
 
 def _node_score(node: str, question: ParsedQuestion) -> float:
-    """From 0 to 1: how much of the question is in the node, and of the node in the question."""
+    """Score from 0 to 1: the share of the question in the node, times the reverse share."""
     terms = terms_of(node)
     precision = len(terms & question.vocabulary) / len(terms) if terms else 0.0
     return question.relevance(node) * precision
 
 
 def _lead(node: str, notebook: str, question: ParsedQuestion) -> float:
-    """How strongly the notes lead to a name that the question lacks, from 0 to 1."""
+    """Score from 0 to 1 how strongly the notes lead to a name outside of the question."""
     is_new = bool(names_of(node)) and not terms_of(node) <= question.vocabulary
     return question.lead(node, _lines_of(notebook)) if is_new else 0.0

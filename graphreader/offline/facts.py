@@ -1,7 +1,7 @@
 """Atomic facts without a model: the sentences of a chunk, with their key elements.
 
-The weightiest of them is the summary of the chunk. A text
-that begins with a definition is about its subject: the pronouns right after it mean that name.
+The most central sentence is the summary of the chunk. In a text that begins with a definition, the
+pronouns right after it are replaced by the defined name.
 """
 
 import re
@@ -14,9 +14,9 @@ from graphreader.text.names import key_elements_of, names_of, recurring_han
 from graphreader.text.sentences import sentence_spans
 from graphreader.text.words import terms_of
 
-LONG_FACT = 900  # characters; a longer sentence is cut at semicolons, else at commas or spaces
+LONG_FACT = 900  # characters; a longer sentence is cut at semicolons, commas or spaces
 LONGEST_HEADING = 50  # characters
-USUAL_TERMS = 24  # terms of a sentence; added, else the shortest sentences would weigh most
+USUAL_TERMS = 24  # added to the terms of a sentence, so that short sentences do not win
 _NO_STATEMENT = re.compile(r"^[\"“‘「『|]|[:：]\s*[\"“‘「『]|[\"”’」』?？!！|]$")
 _ENDS = re.compile(r"[.!?。！？；;…:：][\"'”’」』)\]]*$")
 _CUT_LONG = re.compile(r"(?<=[;；])\s*")
@@ -34,16 +34,16 @@ _PRONOUNS = re.compile(r"(?:He|She) (?=[a-z])(?!and |or |who )"), re.compile(r"I
 
 
 def extraction_of(text: str) -> Extraction:
-    """The facts of a chunk, and its summary."""
+    """Extract the facts and the summary of a chunk."""
     facts = facts_of(text)
     return Extraction(facts=facts, summary=weightiest([one.fact for one in facts]))
 
 
 def weightiest(sentences: Sequence[str]) -> str:
-    """The sentence whose terms recur most in the others, relative to its length; "" of none.
+    """Choose the sentence whose terms recur most in the others, relative to its length.
 
-    The first of several equal ones. Speech, questions, rows of tables and sentences that are too
-    long for a summary are taken only if there is nothing else.
+    Of equal sentences the first is taken; "" without any. Speech, questions, rows of tables and
+    sentences too long for a summary are taken only if there is nothing else.
     """
     terms = [terms_of(sentence) for sentence in sentences]
     frequency = Counter(term for own in terms for term in own)
@@ -57,7 +57,7 @@ def weightiest(sentences: Sequence[str]) -> str:
 
 
 def facts_of(text: str) -> list[ExtractedFact]:
-    """The sentences of `text` as facts, in order; headings only where there is nothing else."""
+    """Turn the sentences of a text into facts, in order; headings if there is nothing else."""
     sentences = [" ".join(text[start:end].split()) for start, end in sentence_spans(text)]
     statements = [sentence for sentence in sentences if not _is_heading(sentence)] or sentences
     recurring = recurring_han(text)
@@ -70,9 +70,9 @@ def facts_of(text: str) -> list[ExtractedFact]:
 
 
 def _resolve_pronouns(sentences: Sequence[str]) -> Iterator[str]:
-    """The sentences; He, She or It at the beginning of those after a definition is its subject.
+    """Replace "He", "She" or "It" at the start of sentences after a definition by its subject.
 
-    Nothing is replaced after a sentence that does not begin so, or speaks of somebody else.
+    The first sentence without such a start, or about somebody else, ends the replacement.
     """
     first = sentences[0] if sentences else ""
     name = next(iter(names_of(first)), "")

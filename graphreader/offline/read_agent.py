@@ -1,4 +1,4 @@
-"""ReadAgent's decisions without a model: by shared words, with gists of whole sentences."""
+"""Decisions of ReadAgent without a model: by shared words, with gists of whole sentences."""
 
 import math
 import re
@@ -14,16 +14,16 @@ from graphreader.text.question import ParsedQuestion, bonus, parse_question
 from graphreader.text.sentences import language_of, sentence_spans
 from graphreader.text.words import terms_of
 
-SIDE = 400  # characters on each side of a pause that are compared
+SIDE = 400  # compared characters on each side of a pause point
 GIST_SHARE = 0.22  # of a page's characters
-SHORT = 20  # characters that a sentence costs in addition to its own
+SHORT = 20  # characters that are added to the length of each sentence
 IN_QUESTION = 40.0  # weight of the relevance of a sentence, relative to a new word
 _END = re.compile(r"[.!?。！？…:：,，;；\"”’'）)\]-]\s*\Z")
 _RATIONALE = "By word overlap alone: its gist shares most with what is asked."
 
 
 def choose_pause(task: tasks.PauseTask) -> tasks.PausePoint:
-    """The last of the pauses whose sides share the fewest words."""
+    """Choose the pause point whose sides share the fewest words; of equal points the last."""
 
     def overlap(at: int) -> float:
         before = terms_of("\n".join(task.parts[: at + 1])[-SIDE:])
@@ -38,9 +38,9 @@ def choose_pause(task: tasks.PauseTask) -> tasks.PausePoint:
 
 
 def make_gist(task: tasks.GistTask) -> tasks.Gist:
-    """About a fifth of the page: the sentences that add most to those chosen, in their order.
+    """Shorten a page to about a fifth: the sentences that add the most new words, in order.
 
-    The first one can be up to half of the page.
+    The first chosen sentence may have up to half of the page.
     """
     question = parse_question(task.question if isinstance(task, tasks.GistForTask) else "")
     sentences = [folded(task.text[start:end]) for start, end in sentence_spans(task.text)]
@@ -73,7 +73,7 @@ def make_gist(task: tasks.GistTask) -> tasks.Gist:
 
 
 def choose_pages(task: tasks.LookUpTask) -> tasks.LookUp:
-    """The pages whose gists cover most of the question, as long as each one adds something."""
+    """Choose the pages whose gists cover most of the question, while each adds something."""
     chosen: list[int] = []
     while len(chosen) < task.most and (page := _best_unread(task, chosen)):
         chosen.append(page)
@@ -81,7 +81,7 @@ def choose_pages(task: tasks.LookUpTask) -> tasks.LookUp:
 
 
 def choose_next_page(task: tasks.NextPageTask) -> tasks.NextPage:
-    """The page whose gist adds most to the pages read; none if these have the answer."""
+    """Choose the page whose gist adds most to the pages read; none if these have the answer."""
     question, memory = _question(task), excerpts_of(task)
     sentences = ranked_sentences([memory[number - 1] for number in task.read], question)
     if covers([one.text for one in sentences], question):
@@ -90,7 +90,7 @@ def choose_next_page(task: tasks.NextPageTask) -> tasks.NextPage:
 
 
 def _best_unread(task: tasks.MemoryTask[Any], read: Sequence[int]) -> int:
-    """The number of the page that adds most to those read; 0 where none adds enough."""
+    """The number of the page that adds most to the read pages; 0 if none adds enough."""
     question, memory = _question(task), excerpts_of(task)
     texts = [memory[number - 1] for number in read]
     leading = ranked_sentences(texts, question)[:MOST_LEADING]
@@ -111,7 +111,7 @@ def _question(task: tasks.MemoryTask[Any]) -> ParsedQuestion:
 
 
 def excerpts_of(task: tasks.MemoryTask[Any]) -> list[Excerpt]:
-    """The memory as the task shows it, each page under the title of its document."""
+    """The pages or gists of a task's memory as excerpts, with the titles of their documents."""
     title, excerpts = "", []
     for number, page in enumerate(task.memory, 1):
         title = page.title or title

@@ -55,7 +55,7 @@ def reply(decision: str, user: str) -> Mapping[str, Any]:
     found = KEY in user
     quotes = [KEY] if found else []
     city = "Valparaiso" if found else ""
-    if decision in ("ChunkRead", "NotesRead"):
+    if decision in ("ChunkAnswer", "NotesRead"):
         number = str(OPTIONS.index(city) + 1) if found and "[2] Valparaiso" in user else city
         function = "answerable" if found else "unanswerable"
         told = {"summary": "Lamps were counted."} if decision == "NotesRead" else {}

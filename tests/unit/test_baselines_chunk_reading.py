@@ -4,7 +4,7 @@ import pytest
 
 from graphreader.baselines.chunk_reading import (
     SUMMARY_TOKENS,
-    ChunkRead,
+    ChunkAnswer,
     ChunkReader,
     ChunkReadTask,
     NotesRead,
@@ -25,7 +25,7 @@ SENTENCES = (
 DOCUMENTS = [
     Document("c", f"d{n}", f"Book {n}", "", text, "", "en") for n, text in enumerate(SENTENCES)
 ]
-UNANSWERABLE = ChunkRead(function="unanswerable")
+UNANSWERABLE = ChunkAnswer(function="unanswerable")
 
 
 def model_of(decider: ScriptedDecider, calls: int | None = None) -> ReaderModel:
@@ -34,8 +34,8 @@ def model_of(decider: ScriptedDecider, calls: int | None = None) -> ReaderModel:
 
 # Each prompt shows one chunk, of one document; reading ends with the first answerable one.
 async def test_stops_at_the_first_answerable_chunk() -> None:
-    def read(task: ChunkReadTask) -> ChunkRead:
-        answer = ChunkRead(function="answerable", answer="In Oslo.")
+    def read(task: ChunkReadTask) -> ChunkAnswer:
+        answer = ChunkAnswer(function="answerable", answer="In Oslo.")
         return answer if "Bergen" in task.text else UNANSWERABLE
 
     decider = ScriptedDecider({ChunkReadTask: read})
@@ -85,16 +85,16 @@ def test_problems(answer: str, usable: bool) -> None:
     task = ChunkReadTask("Where?", "l", "t", ("Oslo", "Bergen"))
     long = NotesRead(summary="word " * (SUMMARY_TOKENS + 1), function="unanswerable")
 
-    assert (task.problem(ChunkRead(function="answerable", answer=answer)) is None) == usable
+    assert (task.problem(ChunkAnswer(function="answerable", answer=answer)) is None) == usable
     assert "at most 200 words" in (NotesReadTask("Where?", "l", "t").problem(long) or "")
 
 
 # A chunk without a usable reply is passed over with a note; if none has one, that is the error.
 async def test_passes_over_a_failing_chunk() -> None:
-    def read(task: ChunkReadTask) -> ChunkRead:
+    def read(task: ChunkReadTask) -> ChunkAnswer:
         if "Oslo" in task.text:
             raise ReplyError("It makes no sense.")
-        return ChunkRead(function="answerable", answer="dry", quotes=[])
+        return ChunkAnswer(function="answerable", answer="dry", quotes=[])
 
     model = model_of(ScriptedDecider({ChunkReadTask: read}))
 

@@ -9,9 +9,9 @@ from graphreader.baselines.search_agent import (
     MOST_HITS,
     NOTES_TOKENS,
     ChunkIndex,
-    Hit,
     SearchAction,
     SearchAgent,
+    SearchHit,
     SearchStep,
     SearchStepTask,
 )
@@ -105,8 +105,8 @@ async def test_steps() -> None:
 
     first, second, third, fourth, fifth = steps_of(decider)
     assert (first.result, first.steps, first.actions) == ((), 14, ())
-    assert second.result[0] == Hit(1, "Page 0, chunk 0", "Ida wrote The Glass Road.")
-    assert third.result == (Hit(2, "Page 1, chunk 0", TEXTS[1], in_full=True),)
+    assert second.result[0] == SearchHit(1, "Page 0, chunk 0", "Ida wrote The Glass Road.")
+    assert third.result == (SearchHit(2, "Page 1, chunk 0", TEXTS[1], in_full=True),)
     assert ([hit.number for hit in third.waiting], third.unread) == ([1], {1})
     assert [(hit.number, hit.read) for hit in fourth.result] == [(1, False), (3, False)]
     assert fifth.notes == notes

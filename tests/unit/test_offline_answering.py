@@ -8,7 +8,7 @@ from graphreader.agent.decisions import Answer
 from graphreader.agent.tasks import AnswerTask, Evidence
 from graphreader.baselines.answering import Excerpt, PassagesChoiceTask, PassagesTask
 from graphreader.baselines.chunk_reading import SUMMARY_TOKENS, NotesReadTask
-from graphreader.baselines.search_agent import NOTES_TOKENS, Hit, SearchAction, SearchStepTask
+from graphreader.baselines.search_agent import NOTES_TOKENS, SearchAction, SearchHit, SearchStepTask
 from graphreader.offline.decider import OfflineDecider
 from graphreader.reading import NO_PASSAGE
 from graphreader.tokens import count
@@ -174,7 +174,10 @@ async def test_limits() -> None:
     for part in range(12):
         excerpt = text[part * 60 : part * 60 + 900]
         read = NotesReadTask(question, f"T{part}", excerpt, (), summary)
-        action, hit = SearchAction("read_chunk", "", (part,)), Hit(part, "T", excerpt, in_full=True)
+        action, hit = (
+            SearchAction("read_chunk", "", (part,)),
+            SearchHit(part, "T", excerpt, in_full=True),
+        )
         step = SearchStepTask(question, notes, (action,), (hit,), (), frozenset(), 5)
         summary = (await DECIDER.decide(read)).decision.summary
         notes = (await DECIDER.decide(step)).decision.notes
@@ -185,7 +188,9 @@ async def test_limits() -> None:
 # The search begins with the question's names, reads what it finds, follows names, and answers when
 # it is out of steps.
 async def test_searches() -> None:
-    def task(result: tuple[Hit, ...], *actions: SearchAction, notes: str = "") -> SearchStepTask:
+    def task(
+        result: tuple[SearchHit, ...], *actions: SearchAction, notes: str = ""
+    ) -> SearchStepTask:
         unread = frozenset(hit.number for hit in result if not hit.in_full)
         return SearchStepTask(WHERE, notes, actions, result, (), unread, 9)
 
@@ -196,14 +201,14 @@ async def test_searches() -> None:
 
     first = await step(task(()))
     searched = SearchAction("keyword_search", str(first[1]), (1,))
-    second = await step(task((Hit(1, "The Glass Road, chunk 0", AUTHOR[:40]),), searched))
+    second = await step(task((SearchHit(1, "The Glass Road, chunk 0", AUTHOR[:40]),), searched))
     has_read = SearchAction("read_chunk", "", (1,))
-    full = Hit(1, "The Glass Road, chunk 0", AUTHOR, in_full=True)
+    full = SearchHit(1, "The Glass Road, chunk 0", AUTHOR, in_full=True)
     meant = await step(task((full,), searched, has_read))
     by_meaning = SearchAction("semantic_search", WHERE, (1,))
     third = await step(task((full,), searched, has_read, by_meaning))
     again = SearchAction("keyword_search", str(third[1]), (2,))
-    town = Hit(2, "Ida, chunk 0", GREW_UP, in_full=True)
+    town = SearchHit(2, "Ida, chunk 0", GREW_UP, in_full=True)
     last = await step(task((town,), searched, has_read, again, has_read, notes=third[2]))
 
     assert first[:2] == ("keyword_search", "Glass Road")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from graphreader.baselines.read_agent.gists import (
     GistMemory,
     Pagination,
-    Stretch,
+    PauseOptions,
     paginate,
     preset_for,
     words_in,
@@ -214,8 +214,8 @@ SIZES = st.tuples(st.integers(1, 12), st.integers(0, 20)).map(lambda two: (two[0
 
 
 async def paged(text: str, pagination: Pagination, choice: int = 0) -> list[str]:
-    async def choose(stretch: Stretch) -> int:
-        return stretch.points[choice % len(stretch.points)]
+    async def choose(options: PauseOptions) -> int:
+        return options.points[choice % len(options.points)]
 
     pages = await paginate(document(text), pagination, choose)
     assert all(a.start + len(a.text) == b.start for a, b in pairwise(pages))
@@ -252,9 +252,9 @@ async def test_graphemes_stay_whole() -> None:
 async def test_tags() -> None:
     shown: list[PauseTask] = []
 
-    async def choose(stretch: Stretch) -> int:
-        shown.append(stretch.task(STORY))
-        return stretch.points[1]
+    async def choose(options: PauseOptions) -> int:
+        shown.append(options.task(STORY))
+        return options.points[1]
 
     pages = await paginate(document(STORY), Pagination(7, 22), choose)
 
@@ -291,7 +291,7 @@ async def test_chinese() -> None:
 # A rest that fits into a page is a page: it takes no decision, nor does a single tag.
 @pytest.mark.parametrize("text", ["", " \n\n ", "One paragraph.", "One.\n\nTwo words.\n\nThree."])
 async def test_no_choice(text: str) -> None:
-    async def choose(stretch: Stretch) -> int:
+    async def choose(options: PauseOptions) -> int:
         raise AssertionError("There is nothing to choose.")
 
     pages = await paginate(document(text), Pagination(2, 8), choose)

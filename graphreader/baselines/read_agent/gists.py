@@ -1,8 +1,9 @@
-"""The gist memory (section 3.1): a text is cut into pages, and each is shortened to a gist.
+"""The gist memory (section 3.1): a text is cut into pages, and each page is shortened to a gist.
 
-Up to `max_words` are shown, tagged at the ends of paragraphs, else sentences, from `min_words` on;
-the decider chooses a tag. In Chinese and Japanese a character is a word. Without a usable decision
-a page ends where it is full and is its own gist, with a note.
+A prompt shows up to `max_words` words, with a tag at the end of each paragraph from `min_words` on,
+or of each sentence if no paragraph ends there. The decider chooses one tag as the pause point. A
+Chinese or Japanese character is a word. Without a valid decision a page ends where it is full, or
+is its own gist, with a note.
 """
 
 import asyncio
@@ -37,89 +38,89 @@ _WORD = re.compile(rf"[{_CJK}]|[^\s{_CJK}{_CJK_PUNCTUATION}]{{1,{LONGEST_WORD}}}
 
 
 def words_in(text: str) -> int:
-    """How many words `text` has."""
+    """Count the words of a text; a Chinese or Japanese character is a word."""
     return sum(1 for _ in _WORD.finditer(text))
 
 
 @dataclass(frozen=True, slots=True)
 class Pagination:
-    """The fewest and most words of a page; a document's last page can have fewer."""
+    """The sizes of pages: least and most words; the last page of a document may be shorter."""
 
     min_words: int = 280
     max_words: int = 600
 
     @classmethod
     def of(cls, words: str | None) -> "Pagination | None":
-        """The sizes of a setting such as "280-600", if it is set."""
+        """Parse a setting such as "280-600"; None if it is not set."""
         return cls(*map(int, words.split("-"))) if words else None
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """The text shown from one pause on, text[start:end], and the points at which it can pause."""
+class PauseOptions:
+    """The text from `start` to `end` in which the next page must end, and its pause points."""
 
     start: int
     end: int
     points: tuple[int, ...]
 
     def task(self, text: str) -> PauseTask:
-        """The choice of one of the points."""
+        """Make the task that chooses one of the pause points of `text`."""
         parts = tuple(text[a:b] for a, b in pairwise((self.start, *self.points)))
         return PauseTask(parts, text[self.points[-1] : self.end])
 
 
-class Pauses:
-    """The points at which reading a text can pause, none of them inside of a character."""
+class Paginator:
+    """The pause points of a text, by the sizes of pages; no point is inside of a character."""
 
     def __init__(self, text: str, pagination: Pagination) -> None:
         self._text = text
         self._pagination = pagination
         self._paragraphs = [start for start, _ in line_spans(text)]
 
-    def after(self, start: int) -> Stretch:
-        """The stretch from `start` on; its only point is its end where there is no choice."""
+    def options_after(self, start: int) -> PauseOptions:
+        """List the pause points of a page that begins at `start`; at least its longest end."""
         most = self._pagination.max_words
         words = [word.start() for word in islice(_WORD.finditer(self._text, start), most + 1)]
         if len(words) <= most:
-            return Stretch(start, len(self._text), (len(self._text),))
+            return PauseOptions(start, len(self._text), (len(self._text),))
         end = next((at for at in words[:0:-1] if not in_grapheme(self._text, at)), words[-1])
         points = self._between(self._paragraphs, words, end)
         points = points or self._between(self._sentences(start, end), words, end)
-        return Stretch(start, end, points or (end,))
+        return PauseOptions(start, end, points or (end,))
 
     def _between(self, places: list[int], words: list[int], end: int) -> tuple[int, ...]:
-        """The places up to the end that leave the page at least its fewest words."""
+        """The places up to `end` at which a page has at least its least words."""
         least = words[self._pagination.min_words - 1] + 1
         return tuple(places[bisect_left(places, least) : bisect_right(places, end)])
 
     def _sentences(self, start: int, end: int) -> list[int]:
-        """The starts of the sentences in the paragraph that goes beyond the end."""
+        """The starts of the sentences before `end`, in the paragraph that contains it."""
         paragraph = self._paragraphs[max(0, bisect_right(self._paragraphs, end) - 1)]
         begin = max(start, paragraph)
         return [begin + at for at, _ in sentence_spans(self._text[begin:end])[1:]]
 
 
 async def paginate(
-    document: Document, pagination: Pagination, choose: Callable[[Stretch], Awaitable[int]]
+    document: Document, pagination: Pagination, choose: Callable[[PauseOptions], Awaitable[int]]
 ) -> list[TextPassage]:
-    """The pages of a document; `choose` chooses one of several points of a stretch."""
+    """Cut a document into pages; `choose` returns one of several pause points."""
     text = document.text
     if not text.strip():
         return []
-    pauses = Pauses(text, pagination)
+    paginator = Paginator(text, pagination)
     pages: list[TextPassage] = []
     start = 0
     while start < len(text):
-        stretch = pauses.after(start)
-        points = stretch.points
-        end = points[0] if len(points) == 1 else await choose(stretch)
+        options = paginator.options_after(start)
+        points = options.points
+        end = points[0] if len(points) == 1 else await choose(options)
         page = text[start:end]
         pages.append(TextPassage(document, len(pages), start, page, tokens.count(page)))
         start = end
     return pages
 
 
-_SHORTEST_LV_EVAL = 12_000  # tokens; a context built for 16k can be shorter than that
+_SHORTEST_LV_EVAL = 12_000  # tokens; contexts built for 16k can be shorter than 16k
 _ABOVE_64K = 96_000  # tokens
 _SUBSETS: Mapping[str, Pagination] = {
     "book": Pagination(500, 3_000),
@@ -128,9 +129,10 @@ _SUBSETS: Mapping[str, Pagination] = {
 
 
 def preset_for(length: int | None, subset: str = "") -> Pagination:
-    """The sizes of the papers for a context of so many tokens; None: native length (appendix D).
+    """The sizes of pages in the papers for a context of `length` tokens (appendix D).
 
-    NarrativeQA's books and scripts have sizes of their own (docs/evaluation.md).
+    None is a text of a dataset in its own length. NarrativeQA's books and scripts have sizes of
+    their own (docs/evaluation.md).
     """
     if subset in _SUBSETS:
         return _SUBSETS[subset]
@@ -148,23 +150,23 @@ D = TypeVar("D", bound=Decision)
 
 @dataclass(frozen=True)
 class GistMemory:
-    """Pages and their gists; one that would not be shorter than its page is the page itself."""
+    """Pages and their gists; where a gist would not be shorter, it is the page itself."""
 
     pages: tuple[TextPassage, ...]
     gists: tuple[str, ...]
 
     @property
     def words(self) -> int:
-        """The number of words of the texts."""
+        """The number of words of all pages."""
         return sum(page for page, _ in self._words)
 
     def compression(self, looked_up: Collection[int] = ()) -> float:
-        """The share of words that are saved with these pages in full, from 0 to 1 (section 4)."""
+        """The share of words saved by gists, from 0 to 1, if pages `looked_up` are in full."""
         kept = sum(words[n not in looked_up] for n, words in enumerate(self._words, 1))
         return 1 - kept / self.words if self.words else 0.0
 
     def sizes(self) -> Mapping[str, float]:
-        """Pages, words of the texts and of the gists, and the compression of the gists alone."""
+        """The number of pages, words of pages and of gists, and the compression by gists alone."""
         return {
             "pages": len(self.pages),
             "words": self.words,
@@ -173,7 +175,7 @@ class GistMemory:
         }
 
     def remembered(self) -> tuple[MemoryPage, ...]:
-        """The pages as prompts show them, with titles if there are several documents."""
+        """The pages and gists for prompts, with titles if there are several documents."""
         several = len({page.document.id for page in self.pages}) > 1
         return tuple(
             MemoryPage(gist, page.text, page.document.title if several and not page.index else "")
@@ -181,7 +183,7 @@ class GistMemory:
         )
 
     def pages_without_gist(self) -> list[TextPassage]:
-        """The pages that are in the memory themselves, for want of a shorter gist."""
+        """The pages that stand for themselves, as they have no shorter gist."""
         return [page for page, gist in self._pairs() if page.text == gist]
 
     @cached_property
@@ -193,7 +195,7 @@ class GistMemory:
 
 
 def _read_kept(folder: Path | None, name: str, key: str) -> Any:
-    """The value under `key` in a file of a folder of decisions; None without a readable file."""
+    """Read the value of `key` in the file of a decision; None without a readable file."""
     try:
         return json.loads((folder / f"{name}.json").read_bytes()).get(key) if folder else None
     except (OSError, ValueError):
@@ -201,7 +203,7 @@ def _read_kept(folder: Path | None, name: str, key: str) -> Any:
 
 
 def _write_kept(folder: Path | None, name: str, values: Mapping[str, Any]) -> None:
-    """Write such a file: it is on the disk, whole, when this returns. Raises OSError."""
+    """Write the file of a decision and wait until it is on disk. Raises OSError."""
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
         with atomic_write(folder / f"{name}.json") as file:
@@ -209,10 +211,10 @@ def _write_kept(folder: Path | None, name: str, values: Mapping[str, Any]) -> No
 
 
 class GistBuilder:
-    """Makes the pages and gists of documents, each once, with one decider.
+    """The builder of pages and gists: it makes each once, with one decider.
 
-    `home` is the folder of the caches; `built` the cost so far by phases, also counted by the
-    sessions.
+    `home` is the folder of stored decisions. `built` is the cost so far by phases; the sessions
+    count it as well.
     """
 
     def __init__(
@@ -232,14 +234,14 @@ class GistBuilder:
         self._lock = asyncio.Lock()
 
     async def pages(self, session: QuestionSession) -> tuple[TextPassage, ...]:
-        """The pages of all documents, in their order. Raises DecisionError."""
+        """Make the pages of all documents, in their order. Raises DecisionError."""
         async with self._lock:
             if self._pages is None:
                 self._pages = await self._make_pages(session)
         return self._pages
 
     async def memory(self, session: QuestionSession, question: str = "") -> GistMemory:
-        """The pages with their gists, made for a question or for all. Raises DecisionError."""
+        """Make the gist memory, for one question or for all questions. Raises DecisionError."""
         pages = await self.pages(session)
         async with self._lock:
             if question not in self._memories:
@@ -253,8 +255,8 @@ class GistBuilder:
         async def work(document: Document) -> None:
             folder = self._folder(document.text, PauseTask, "pauses")
 
-            async def choose(stretch: Stretch) -> int:
-                return await self._choose_pause(document.text, stretch, folder, session)
+            async def choose(options: PauseOptions) -> int:
+                return await self._choose_pause(document.text, options, folder, session)
 
             pages[document.id] = await paginate(document, self._pagination, choose)
 
@@ -262,15 +264,15 @@ class GistBuilder:
         return tuple(page for document in self._documents for page in pages[document.id])
 
     async def _choose_pause(
-        self, text: str, stretch: Stretch, folder: Path | None, session: QuestionSession
+        self, text: str, options: PauseOptions, folder: Path | None, session: QuestionSession
     ) -> int:
-        name = f"pause-{stretch.start}"
-        if (kept := _read_kept(folder, name, "end")) in stretch.points:
+        name = f"pause-{options.start}"
+        if (kept := _read_kept(folder, name, "end")) in options.points:
             return int(kept)
-        pause = await self._decide(stretch.task(text), session)
+        pause = await self._decide(options.task(text), session)
         if pause is None:
-            return stretch.points[-1]
-        end = stretch.points[pause.pause]
+            return options.points[-1]
+        end = options.points[pause.pause]
         await self._keep(folder, name, {"end": end}, session)
         return end
 
@@ -307,7 +309,7 @@ class GistBuilder:
     async def _keep(
         self, folder: Path | None, name: str, values: Mapping[str, Any], session: QuestionSession
     ) -> None:
-        """Keep a decision. A disk that refuses it costs a note, not the reading."""
+        """Store a decision in its file; a disk error becomes a note of the reading."""
         try:
             await asyncio.to_thread(_write_kept, folder, name, values)
         except OSError as error:
@@ -319,10 +321,9 @@ class GistBuilder:
                 session.notes.append(note)
 
     def _folder(self, text: str, task: type[Task[Any]], *kind: str) -> Path | None:
-        """The folder of decisions of a task on a text; None: nothing is kept.
+        """The folder of the decisions of a task on a text; None if decisions are not stored.
 
-        Its name has all that shapes them: text, sizes, decider, prompt version, and
-        question.
+        The name is a hash of all that shapes them: text, sizes, decider, prompt version, question.
         """
         if self._home is None:
             return None
@@ -336,7 +337,7 @@ class GistBuilder:
         return self._home / name[:2] / name
 
     async def _decide(self, task: Task[D], session: QuestionSession) -> D | None:
-        """The decision; None where the decider gives none that can be used."""
+        """Take a decision; None, with a note, if the decider gives no valid decision."""
         try:
             result = await self._decider.decide(task, session.budget)
         except WindowError as error:

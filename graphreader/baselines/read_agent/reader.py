@@ -1,4 +1,4 @@
-"""ReadAgent-P, ReadAgent-S, GistMem and retrieval: paginate, gist, look up, answer."""
+"""The readers of ReadAgent's pages and gists: ReadAgent-P, ReadAgent-S, GistMem, retrieval."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,9 +26,9 @@ from graphreader.errors import BudgetError, ReplyError, WindowError
 from graphreader.llm.protocols import Budget
 from graphreader.reading import Reading
 
-MOST_PAGES = 5  # pages to look up at most by default (the paper: look up 1-5 pages)
+MOST_PAGES = 5  # pages to look up by default (the paper: 1-5 pages)
 
-TASK_AWARE = "-task-aware"  # the end of the name of a reader that makes its gists for a question
+TASK_AWARE = "-task-aware"  # ends the name of a reader that makes gists for each question
 
 RankPages = Callable[[Sequence[TextPassage]], Ranking]  # makes a ranking of the passages
 
@@ -36,9 +36,9 @@ T = TypeVar("T", bound=MemoryTask[Any])
 
 
 class PageReader(BaselineReader):
-    """A reader of ReadAgent's pages, which `builder` makes at the first question or `prepare`.
+    """The base of readers of ReadAgent's pages, made at the first question or by `prepare`.
 
-    `needs_gists`: it reads the gists as well, the same for all questions.
+    `needs_gists`: the reader uses gists as well, which are made once for all questions.
     """
 
     needs_gists = False
@@ -48,7 +48,7 @@ class PageReader(BaselineReader):
         self.builder = builder
 
     async def prepare(self) -> Mapping[str, float] | None:
-        """Make the pages, and the gists if it needs any; returns their sizes. No budget counts.
+        """Make the pages, and the gists if needed, without a budget; return the sizes of the gists.
 
         Raises DecisionError.
         """
@@ -58,19 +58,20 @@ class PageReader(BaselineReader):
         return None
 
     async def memory(self) -> GistMemory:
-        """The gist memory for all questions. Raises DecisionError."""
+        """Make the gist memory for all questions. Raises DecisionError."""
         return await self.builder.memory(self._building_session())
 
     def _building_session(self) -> QuestionSession:
-        """A session without a question and without a budget."""
+        """Make a session without a question and without a budget."""
         return QuestionSession(self.name, replace(self.model, budget=Budget))
 
 
 class ReadAgent(PageReader):
-    """Answers from a gist memory of its documents and the pages that it looks up in it.
+    """A reader that answers from gists, and from the pages that it looks up for a question.
 
     `task_aware` makes gists for each question. At most `max_pages` are looked up, one by one
-    (ReadAgent-S) or `in_parallel` all at once (ReadAgent-P); 0: the gists alone (GistMem).
+    (ReadAgent-S) or `in_parallel`, all at once (ReadAgent-P). With 0 it has the gists alone
+    (GistMem).
     """
 
     def __init__(
@@ -89,14 +90,14 @@ class ReadAgent(PageReader):
         self._in_parallel = in_parallel
 
     async def read(self, session: QuestionSession) -> Reading:
-        """Make the memory if there is none, look up pages, answer. Raises DecisionError."""
+        """Make the memory if needed, look up pages, answer. Raises DecisionError."""
         memory = await self.builder.memory(session, "" if self.needs_gists else session.question)
         session.show(memory.pages_without_gist())
         looked_up: list[int] = []
         if most := min(self._max_pages, len(memory.pages)):
             try:
                 await self._look_up(session, memory, looked_up, most)
-            except (BudgetError, ReplyError) as error:  # the answer is drawn from what there is
+            except (BudgetError, ReplyError) as error:  # the answer uses the pages so far
                 session.notes.append(f"Looking up pages ended early: {error}")
         reading = await self._answer(session, memory, looked_up)
         compression = round(memory.compression(looked_up), 4)
@@ -105,7 +106,7 @@ class ReadAgent(PageReader):
     async def _look_up(
         self, session: QuestionSession, memory: GistMemory, looked_up: list[int], most: int
     ) -> None:
-        """Append the numbers of at most `most` pages; those that name no new page are ignored."""
+        """Append the numbers of at most `most` new pages to `looked_up`; ignore other numbers."""
         pages, options = memory.remembered(), session.options
         if self._in_parallel:
             task = LookUpTask(session.question, pages, most, options=options)
@@ -118,7 +119,7 @@ class ReadAgent(PageReader):
             step = NextPageTask(session.question, pages, left, read=read, options=options)
             decision, shown = await self._decide(session, memory, step)
             if len(shown.read) < len(read):
-                return  # a page that was looked up does not fit: no further one can be read
+                return  # a page that was looked up does not fit: no further page can be read
             if decision.page in read or not 1 <= decision.page <= len(pages):
                 return
             looked_up.append(decision.page)
@@ -126,7 +127,7 @@ class ReadAgent(PageReader):
     async def _answer(
         self, session: QuestionSession, memory: GistMemory, looked_up: Sequence[int]
     ) -> Reading:
-        """Answer from the memory, with the pages that were looked up in their places."""
+        """Answer from the memory, with looked-up pages in full."""
         if not memory.pages:
             return session.unanswered(NO_TEXT)
         options = session.options
@@ -141,7 +142,7 @@ class ReadAgent(PageReader):
             session.notes.append(
                 f"{left_out} of the pages looked up did not fit the window: there stood the gists."
             )
-        # Quotes are looked for in the pages that were looked up, then in all others.
+        # Quotes are searched in the pages that were looked up, then in all others.
         texts = [memory.pages[number - 1].text.strip() for number in sorted(shown.read)]
         return session.reading(
             options[decision.option - 1] if options else decision.answer.strip(),
@@ -153,7 +154,10 @@ class ReadAgent(PageReader):
         )
 
     async def _decide(self, session: QuestionSession, memory: GistMemory, task: T) -> tuple[Any, T]:
-        """The decision and the task as shown: as many pages in full as fit. Raises WindowError."""
+        """Take a decision with as many pages in full as fit; return it and the task as shown.
+
+        Raises WindowError.
+        """
         too_large = WindowError(
             f"The gist memory of {len(memory.pages):,} pages does not fit ReadAgent's window of "
             f"{self.window:,} tokens: set GRAPHREADER_PAGE_WORDS to larger pages, which are "
@@ -175,7 +179,7 @@ class ReadAgent(PageReader):
 
 
 class GistMemRetrieval(ReadAgent):
-    """Gist memory plus retrieval (table 8): looks up the `k` pages that a ranking puts first."""
+    """Gist memory plus retrieval (table 8): a ranking chooses the `k` pages to look up."""
 
     def __init__(
         self, name: str, builder: GistBuilder, model: ReaderModel, rank_pages: RankPages, k: int
@@ -193,9 +197,9 @@ class GistMemRetrieval(ReadAgent):
 
 
 class PagesRetrieval(PageReader):
-    """Answers from the `k` pages that a ranking puts first, by their texts or `by_gists`.
+    """A reader that answers from the best `k` pages of a ranking of their texts, or `by_gists`.
 
-    With gists it is the neural retrieval of the ReadAgent paper for NarrativeQA (section 4.3.2).
+    By gists it is the neural retrieval of the ReadAgent paper for NarrativeQA (section 4.3.2).
     """
 
     def __init__(
@@ -215,7 +219,7 @@ class PagesRetrieval(PageReader):
         self._ranking: Ranking | None = None
 
     async def read(self, session: QuestionSession) -> Reading:
-        """Rank, and answer from the best. Raises DecisionError."""
+        """Rank the pages, and answer from the best. Raises DecisionError."""
         pages = await self.builder.pages(session)
         texts = [page.text for page in pages]
         if self.needs_gists:

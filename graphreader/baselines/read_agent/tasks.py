@@ -1,4 +1,4 @@
-"""The tasks of ReadAgent (paper, section 3). Pages are numbered from 1, through all documents."""
+"""The tasks of ReadAgent (paper, section 3). Page numbers count from 1, through all documents."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _PAGE_TAG = re.compile(r"<(?=\s*/?\s*(?:page|document)\b)", re.IGNORECASE)
 
 
 class PausePoint(Decision):
-    """Where reading pauses."""
+    """The choice of the pause point at which a page ends."""
 
     rationale: str = Field(
         default="", description="Why reading can pause there, in one short sentence."
@@ -26,13 +26,13 @@ class PausePoint(Decision):
 
 
 class Gist(Decision):
-    """A page, shortened."""
+    """The gist of a page: the page in fewer words."""
 
     gist: str = Field(description="The shortened passage, and nothing else.")
 
 
 class LookUp(Decision):
-    """The pages to read again, all at once (ReadAgent-P)."""
+    """The choice of all pages to look up (ReadAgent-P)."""
 
     rationale: str = Field(
         default="", description="What the gists lack, and why these pages have it, in a sentence."
@@ -44,7 +44,7 @@ class LookUp(Decision):
 
 
 class NextPage(Decision):
-    """The page to read next, or none (ReadAgent-S)."""
+    """The choice of the next page to look up, or to stop (ReadAgent-S)."""
 
     rationale: str = Field(
         default="", description="What is still missing, and why this page has it, in a sentence."
@@ -54,7 +54,7 @@ class NextPage(Decision):
 
 @dataclass(frozen=True, slots=True)
 class PauseTask(Task[PausePoint]):
-    """Choose where an episode ends (section 3.1); tag n follows `parts[n]`."""
+    """Choose the pause point at which a page ends (section 3.1); tag n follows `parts[n]`."""
 
     prompt = "pause"
     decision = PausePoint
@@ -64,13 +64,13 @@ class PauseTask(Task[PausePoint]):
     after: str = ""
 
     def values(self) -> Mapping[str, str]:
-        """The text with its tags; text that looks like a tag is changed so that it is none."""
+        """The prompt's values: the text with tags; text that looks like a tag is changed."""
         texts = [_PAUSE_TAG.sub("‹", one).strip() for one in (*self.parts, self.after)]
         tagged = [f"{text}\n<{number}>" for number, text in enumerate(texts[:-1])]
         return {"text": "\n".join([*tagged, texts[-1]]).rstrip()}
 
     def problem(self, decision: PausePoint) -> str | None:
-        """A tag that is not shown."""
+        """Say why the decision is invalid: the tag is not shown."""
         if not 0 <= decision.pause < len(self.parts):
             last = len(self.parts) - 1
             return f"There is no tag <{decision.pause}>: choose one of <0> to <{last}>."
@@ -79,7 +79,7 @@ class PauseTask(Task[PausePoint]):
 
 @dataclass(frozen=True, slots=True)
 class GistTask(Task[Gist]):
-    """Shorten one page (section 3.1); each page by itself."""
+    """Shorten one page to a gist (section 3.1)."""
 
     prompt = "gist"
     decision = Gist
@@ -88,29 +88,29 @@ class GistTask(Task[Gist]):
     text: str
 
     def values(self) -> Mapping[str, str]:
-        """The page."""
+        """The prompt's value: the page."""
         return {"text": self.text}
 
     def problem(self, decision: Gist) -> str | None:
-        """An empty gist."""
+        """Say why the decision is invalid: the gist is empty."""
         return None if decision.gist.strip() else "The gist is empty: shorten the passage."
 
 
 @dataclass(frozen=True, slots=True)
 class GistForTask(GistTask):
-    """Shorten one page for a question that is known before (the paper's task-aware variant)."""
+    """Shorten one page to a gist for one question (the paper's task-aware variant)."""
 
     prompt = "gist_for_task"
     question: str
 
     def values(self) -> Mapping[str, str]:
-        """The page and the question."""
+        """The prompt's values: page and question."""
         return {"text": self.text, "question": self.question}
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryPage:
-    """A page as it is remembered. `title` names a document that begins here, or is empty."""
+    """A page of the gist memory; `title` is the title of a document that begins here, or empty."""
 
     gist: str
     text: str
@@ -119,7 +119,7 @@ class MemoryPage:
 
 @dataclass(frozen=True, slots=True)
 class MemoryTask(Task[D]):
-    """A decision over the gist memory; pages `read`, by number, are in full if they fit."""
+    """A task over the gist memory; the pages with numbers in `read` are in full if they fit."""
 
     ranked: ClassVar[str] = "read"
     question: str
@@ -128,11 +128,11 @@ class MemoryTask(Task[D]):
     options: tuple[str, ...] = field(default=(), kw_only=True)
 
     def remembered(self) -> str:
-        """The memory: every page with its tag, in order, in full where it was looked up."""
+        """Format the memory: every page with its tag, in order, in full or as its gist."""
         return "\n\n".join(self._shown(n, page) for n, page in enumerate(self.memory, 1))
 
     def memory_values(self) -> dict[str, str]:
-        """The values of all prompts over the memory."""
+        """The values that all prompts over the memory have."""
         options = f"\nOptions:\n{names(self.options)}"
         return {
             "memory": self.remembered(),
@@ -140,7 +140,7 @@ class MemoryTask(Task[D]):
         }
 
     def pages_in_full(self) -> dict[str, str]:
-        """The numbers of the pages shown in full, also those without a shorter gist."""
+        """The prompt's value `read`: the numbers of pages in full, or without a shorter gist."""
         pages = enumerate(self.memory, 1)
         numbers = [n for n, page in pages if n in self.read or page.gist == page.text]
         return {"read": ", ".join(map(str, numbers)) or "none"}
@@ -153,7 +153,7 @@ class MemoryTask(Task[D]):
 
 @dataclass(frozen=True, slots=True)
 class PageChoiceTask(MemoryTask[D]):
-    """A choice of pages to look up (section 3.2); at most `most` can be chosen from now on."""
+    """The base of tasks that choose pages to look up (section 3.2), at most `most` pages."""
 
     phase: ClassVar[Phase] = "look_up"
     reply_tokens: ClassVar[int] = 400
@@ -161,30 +161,30 @@ class PageChoiceTask(MemoryTask[D]):
 
 
 class LookUpTask(PageChoiceTask[LookUp]):
-    """Choose the pages to look up, as few as possible."""
+    """Choose all pages to look up, as few as possible."""
 
     __slots__ = ()
     prompt = "look_up"
     decision = LookUp
 
     def values(self) -> Mapping[str, str]:
-        """Memory, question, and how many pages."""
+        """The prompt's values: memory, question, and the most pages."""
         return {**self.memory_values(), "most": str(self.most)}
 
 
 class NextPageTask(PageChoiceTask[NextPage]):
-    """Choose one more page, or stop."""
+    """Choose one more page to look up, or stop."""
 
     __slots__ = ()
     prompt = "next_page"
     decision = NextPage
 
     def values(self) -> Mapping[str, str]:
-        """Memory, question, pages in full, and how many more may be read."""
+        """The prompt's values: memory, question, pages in full, and the most further pages."""
         return self.memory_values() | self.pages_in_full() | {"most": str(self.most)}
 
     def shortcoming(self, decision: NextPage) -> str | None:
-        """A page that does not exist or is shown in full; a second time it means to stop."""
+        """Say why a page is useless: unknown or in full; a second such page means to stop."""
         if decision.page in self.read:
             return f"Page {decision.page} stands there in full: name another one, or 0 to stop."
         if not 0 <= decision.page <= len(self.memory):
@@ -194,22 +194,22 @@ class NextPageTask(PageChoiceTask[NextPage]):
 
 @dataclass(frozen=True, slots=True)
 class FinalMemoryTask(MemoryTask[A]):
-    """The answer from the memory, with the pages looked up in the places of their gists."""
+    """The base of tasks that answer from the memory, with looked-up pages in place of gists."""
 
     phase: ClassVar[Phase] = "answer"
     reply_tokens: ClassVar[int] = 1500
 
     def values(self) -> Mapping[str, str]:
-        """Memory, question with options if there are any, and pages in full."""
+        """The prompt's values: memory, question with options if there are any, pages in full."""
         return self.memory_values() | self.pages_in_full()
 
     def problem(self, decision: A) -> str | None:
-        """See `answer_problem`."""
+        """Say why the answer is invalid, as `answer_problem` does."""
         return answer_problem(decision, self.options)
 
 
 class MemoryAnswerTask(FinalMemoryTask[RefusableAnswer]):
-    """Answer in free words."""
+    """Answer a question from the memory in free words."""
 
     __slots__ = ()
     prompt = "memory_answer"
@@ -217,7 +217,7 @@ class MemoryAnswerTask(FinalMemoryTask[RefusableAnswer]):
 
 
 class MemoryChoiceTask(FinalMemoryTask[TextChoice]):
-    """Choose one of the options."""
+    """Choose one of the options of a question from the memory."""
 
     __slots__ = ()
     prompt = "memory_choice"
