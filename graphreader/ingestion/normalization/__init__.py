@@ -1,1 +1,1 @@
-"""Makes wordings of one key element one node: by rules, similarity and association."""
+"""Merging of key elements with the same meaning: by rules, similarity and association."""

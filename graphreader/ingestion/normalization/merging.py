@@ -1,9 +1,10 @@
-"""Decides which key elements are one thing: merge rules, similarity, association, groups.
+"""The decision which key elements are merged: rules, similarity, association, groups.
 
-Two steps of InsTag (Lu et al. 2023), to which the paper refers: a cosine of at least 0.95, or 40
-common facts and 99 %. Stricter than InsTag: as embeddings find "Austria" like "Australia", a merge
-must be certain by spelling or place; only for two single common words that do not look alike the
-embedding decides: "film", "movie". Rare key elements are not dropped, as InsTag drops rare tags.
+There are two steps of InsTag (Lu et al. 2023), to which the paper refers: a cosine of at least
+0.95, or 40 common facts and 99 %. The rules are stricter than InsTag's: since embeddings find
+"Austria" similar to "Australia", a merge must be certain by spelling or place; the embedding
+decides only for two single common words that do not look alike: "film", "movie". InsTag drops rare
+tags; rare key elements are kept.
 """
 
 import re
@@ -31,17 +32,17 @@ from graphreader.text.words import is_stop_word
 Stage = Literal["semantic", "association"]
 _STAGES: tuple[Stage, ...] = ("semantic", "association")
 
-THRESHOLD = 0.95  # the least cosine (-1..1) of two near-duplicates: InsTag's distance of 0.05
+THRESHOLD = 0.95  # smallest cosine (-1..1) of two near-duplicates: InsTag's distance of 0.05
 
-MINIMUM_SUPPORT = FREQUENT  # facts that must name both of a pair that always occurs together
+MINIMUM_SUPPORT = FREQUENT  # smallest number of facts that name both elements of an associated pair
 
 CONFIDENCE = 0.99
-"""Of the facts that name either element of such a pair, the share that must name both."""
+"""Smallest share of the facts of either element of an associated pair that name both (0-1)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
-    """A key element of the base graph; `facts` is how many facts name it."""
+class MergeCandidate:
+    """A key element of the base graph that may be merged; `facts` is the number of its facts."""
 
     id: str
     key: str
@@ -51,27 +52,27 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """`element` becomes a wording of `into`; `score` is a cosine, or a confidence up to 1."""
+    """A decision to make `element` a wording of `into`; `score` is a cosine or confidence (0-1)."""
 
-    element: Element
-    into: Element
+    element: MergeCandidate
+    into: MergeCandidate
     stage: Stage
     score: float
 
 
-Pair = tuple[Element, Element, float]
+Pair = tuple[MergeCandidate, MergeCandidate, float]
 
 
 def semantic_merges(
-    elements: Mapping[str, Element], similarities: Iterable[tuple[str, str, float]]
+    elements: Mapping[str, MergeCandidate], similarities: Iterable[tuple[str, str, float]]
 ) -> list[Merge]:
-    """Return the merges of similar pairs (two ids, a cosine), and of names of one place, by key."""
+    """Return the merges of similar pairs (id, id, cosine) and of names of one place, by key."""
     pairs = [
         (elements[one], elements[other], score)
         for one, other, score in similarities
         if score >= THRESHOLD and one in elements and other in elements
     ]
-    named: dict[str, list[Element]] = defaultdict(list)
+    named: dict[str, list[MergeCandidate]] = defaultdict(list)
     for element in elements.values():
         if place := _place(element):
             named[place].append(element)
@@ -85,8 +86,8 @@ def semantic_merges(
     )
 
 
-def association_merges(pairs: Iterable[tuple[Element, Element, int]]) -> list[Merge]:
-    """Return the merges of pairs with the number of facts that name both, in the order of keys."""
+def association_merges(pairs: Iterable[tuple[MergeCandidate, MergeCandidate, int]]) -> list[Merge]:
+    """Return the merges of pairs given with their number of common facts, sorted by key."""
     together = {
         frozenset((a.id, b.id)): (a, b, facts / max(a.facts, b.facts))
         for a, b, facts in pairs
@@ -105,15 +106,15 @@ def association_merges(pairs: Iterable[tuple[Element, Element, int]]) -> list[Me
 
 def group(
     pairs: Iterable[Pair],
-    allowed: Callable[[Element, Element], bool],
-    rank: Callable[[Element], tuple[int | str, ...]],
+    allowed: Callable[[MergeCandidate, MergeCandidate], bool],
+    rank: Callable[[MergeCandidate], tuple[int | str, ...]],
     stage: Stage,
 ) -> list[Merge]:
-    """Group pairs, the highest scores first; return merges into the head, of the smallest `rank`.
+    """Group pairs by descending score; return merges into each group's element of smallest `rank`.
 
-    A group only grows where every two members are `allowed`: no chain joins different things.
+    A group grows only if all its pairs are `allowed`, so no chain joins different meanings.
     """
-    group_of: dict[str, list[Element]] = {}
+    group_of: dict[str, list[MergeCandidate]] = {}
     best: dict[str, float] = {}
     ordered = [(a, b, score) if a.id <= b.id else (b, a, score) for a, b, score in pairs]
     for first, second, score in sorted(ordered, key=lambda p: (-p[2], p[0].id, p[1].id)):
@@ -133,14 +134,14 @@ def group(
 
 
 def combine(merges: Iterable[Merge]) -> list[Merge]:
-    """One merge for each element that changes, into the last of its chain (A, B, C: A into C).
+    """Reduce chains of merges (A into B, B into C) to one merge per element (A into C).
 
-    Semantic merges go before those by association, and high scores before low ones; a merge that
-    would close a circle is left out. The result is sorted by key.
+    Semantic merges precede merges by association, and high scores precede low scores; a merge that
+    would close a circle is dropped. The result is sorted by key.
     """
     steps: dict[str, Merge] = {}
 
-    def last(element: Element) -> Element:
+    def last(element: MergeCandidate) -> MergeCandidate:
         while element.id in steps:
             element = steps[element.id].into
         return element
@@ -156,8 +157,8 @@ def combine(merges: Iterable[Merge]) -> list[Merge]:
     return sorted(ends, key=_by_key)
 
 
-def rank_by_facts(element: Element) -> tuple[int, int, str]:
-    """The rank of the head of a group: most facts, then the shortest key, then the smallest."""
+def rank_by_facts(element: MergeCandidate) -> tuple[int, int, str]:
+    """The sort key for the head of a group: most facts, then shortest key, then first key."""
     return -element.facts, len(element.key), element.key
 
 
@@ -165,8 +166,8 @@ def _by_key(merge: Merge) -> tuple[str, str]:
     return merge.element.key, merge.element.id
 
 
-def may_merge(a: Element, b: Element) -> bool:
-    """Whether two similar elements are one thing: names of one place, or one wording."""
+def may_merge(a: MergeCandidate, b: MergeCandidate) -> bool:
+    """Whether two similar elements may be merged: as names of one place, or as one wording."""
     if _place(a) and _place(a) == _place(b):
         return True
     if not (is_comparable(a.name, a.key) and is_comparable(b.name, b.key)):
@@ -177,8 +178,8 @@ def may_merge(a: Element, b: Element) -> bool:
     return is_same_word(a.key, b.key) or may_be_synonyms(a.key, b.key)
 
 
-def may_associate(a: Element, b: Element) -> bool:
-    """Whether two elements that always occur together can be one thing.
+def may_associate(a: MergeCandidate, b: MergeCandidate) -> bool:
+    """Whether two elements that always occur together may be merged.
 
     No numbers, no antonyms, and names only of common words: couples occur together as well.
     """
@@ -194,7 +195,7 @@ def may_associate(a: Element, b: Element) -> bool:
 
 
 def blocking_keys(key: str) -> frozenset[str]:
-    """Keys of which two elements share one wherever the merge rules may allow their merge."""
+    """Blocking keys: two elements that the merge rules may merge share at least one of them."""
     spellings = (
         strip_accents(space_hyphens(key)),
         *(" ".join(_american_words(way(key))) for way in (space_hyphens, join_hyphens)),
@@ -204,19 +205,21 @@ def blocking_keys(key: str) -> frozenset[str]:
 
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _WORD = re.compile(r"[^\W_]+(?:['.][^\W_]+)*")
-_SINGLE_WORD = re.compile(r"[a-z]{4,}")  # hashed embeddings find some shorter words similar
+_SINGLE_WORD = re.compile(
+    r"[a-z]{4,}"
+)  # hashed embeddings find some shorter words similar to each other
 _ANY_WORD = "*"  # the blocking key that all single words share: any two may be synonyms
 _ROMAN = re.compile(r"(?=[IVXLCDM]{2})M{0,3}(?:C[MD]|D?C{0,3})(?:X[CL]|L?X{0,3})(?:I[XV]|V?I{0,3})")
 _NEGATIONS = ("un", "in", "im", "il", "ir", "non", "dis", "mis", "anti", "a", "counter")
 
 
 def is_comparable(name: str, key: str) -> bool:
-    """Whether this element could merge with any other by similarity; numbers and dates cannot."""
+    """Whether an element may merge with another by similarity; numbers and dates may not."""
     return len(key) > 2 and not is_counted(name, key)
 
 
 def is_counted(name: str, key: str) -> bool:
-    """Whether a number, an ordinal or a date is in it: digits, Roman, Chinese or in words."""
+    """Whether a name contains a number, ordinal or date: digits, Roman, Chinese or in words."""
     return (
         any(map(str.isnumeric, key))
         or not _antonym_rows()[0].isdisjoint(words(key))
@@ -225,30 +228,30 @@ def is_counted(name: str, key: str) -> bool:
 
 
 def is_name(name: str) -> bool:
-    """Whether it may name one thing: it has a capital letter, or Chinese, which has none."""
+    """Whether a text may be a proper name: it has a capital letter or a Chinese character."""
     return name != name.lower() or bool(_HAN.search(name))
 
 
 def words(text: str) -> list[str]:
-    """The words, also those that hyphens join."""
+    """Split a text into its words, without hyphens and other signs."""
     return _WORD.findall(text)
 
 
 def contains(longer: str, shorter: str) -> bool:
-    """Whether all words of one key are in the other; of Chinese, all characters in a row."""
+    """Whether `longer` contains all words of `shorter`, or its Chinese characters in a row."""
     if _HAN.search(shorter):
         return shorter in longer
     return set(words(shorter)) <= set(words(longer))
 
 
 def is_same_name(one: str, other: str, *, accents: bool = True) -> bool:
-    """Whether two keys write one name but for hyphens, points, and (not of words) `accents`."""
+    """Whether two keys are one name except for hyphens, points and, in names, `accents`."""
     one, other = space_hyphens(one), space_hyphens(other)
     if one == other:
         return True
     bare = strip_accents(one)
     if not accents or bare != strip_accents(other) or len(bare) < 4 or bare in ACCENT_MATTERS:
-        return False  # of three letters one may be an acronym: "ACS", "Ács"
+        return False  # a word of three letters may be an acronym: "ACS", "Ács"
     return all(
         ours == theirs or 1 in (len(ours), len(theirs))  # "à" is "a", but not "á"
         for ours, theirs in zip(letters(one), letters(other), strict=True)
@@ -256,7 +259,7 @@ def is_same_name(one: str, other: str, *, accents: bool = True) -> bool:
 
 
 def is_same_word(one: str, other: str) -> bool:
-    """Whether two keys of common words spell the same: "hard-rock", "colour", "cofounder"."""
+    """Whether two keys are spellings of the same common words: "hard-rock", "colour"."""
     return any(
         _american_words(way(one)) == _american_words(way(other))
         for way in (space_hyphens, join_hyphens)
@@ -264,17 +267,17 @@ def is_same_word(one: str, other: str) -> bool:
 
 
 def may_be_synonyms(one: str, other: str) -> bool:
-    """Whether only an embedding can tell that two single common words mean one thing."""
+    """Whether two keys are single common words, which only an embedding can compare."""
     if is_stop_word(one) or is_stop_word(other):
-        return False  # "goings", "mines": vectors of words without a content agree by chance
+        return False  # "goings", "mines": vectors of words without content agree by chance
     single = _SINGLE_WORD.fullmatch(one) and _SINGLE_WORD.fullmatch(other)
     return bool(single) and not look_alike(one, other) and not are_antonyms(one, other)
 
 
 def look_alike(one: str, other: str) -> bool:
-    """Whether similarity may come from spelling alone: "employer", "employee"."""
+    """Whether two words have similar spelling, which alone makes vectors similar: "employer"."""
     same_ends = one[:3] == other[:3] or one[-4:] == other[-4:]
-    one, other = sorted((one, other))  # the matcher is not symmetric
+    one, other = sorted((one, other))  # the matcher is asymmetric
     return same_ends or SequenceMatcher(None, one, other, autojunk=False).ratio() >= 0.5
 
 
@@ -283,7 +286,7 @@ def _american_words(key: str) -> list[str]:
 
 
 def are_antonyms(one: str, other: str) -> bool:
-    """Whether two lower-case English words exclude each other, or one negates the other."""
+    """Whether two lower-case English words are opposites, or one negates the other."""
     longer, shorter = sorted((one, other), key=len, reverse=True)
     if longer != shorter and longer in {negation + shorter for negation in _NEGATIONS}:
         return True
@@ -292,13 +295,13 @@ def are_antonyms(one: str, other: str) -> bool:
 
 @cache
 def _antonym_rows() -> tuple[frozenset[str], ...]:
-    """The rows of antonyms.txt; the first one has numbers, ordinals, months and days."""
+    """The rows of antonyms.txt; the first row has numbers, ordinals, months and days."""
     return tuple(frozenset(line.split()) for line in _lines("antonyms.txt"))
 
 
 @cache
 def place_names() -> Mapping[str, str]:
-    """The key of the place for the key of each of its names: "USA" is "United States"."""
+    """A mapping from keys of places' names to keys of places ("USA": "United States")."""
     names: dict[str, str] = {}
     for line in _lines("places.tsv"):
         place, *others = re.split(r"\t|, ", line)
@@ -312,6 +315,6 @@ def _lines(name: str) -> list[str]:
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
-def _place(element: Element) -> str | None:
-    """The key of the place; a turkey, or what is polished, has no capital letter and is none."""
+def _place(element: MergeCandidate) -> str | None:
+    """The key of the place that an element names, if any; "turkey" without capital is no place."""
     return place_names().get(element.key) if is_name(element.name) else None

@@ -1,4 +1,4 @@
-"""Takes the graph of a corpus to its normal form, and back (paper, section 3.2; Lu et al. 2023)."""
+"""Normalization of a corpus: merging of key elements (paper, section 3.2; Lu et al. 2023)."""
 
 from array import array
 from collections import defaultdict
@@ -10,7 +10,7 @@ import numpy as np
 
 from graphreader.documents import identity
 from graphreader.ingestion.normalization import merging
-from graphreader.ingestion.normalization.merging import CONFIDENCE, THRESHOLD, Element, Merge
+from graphreader.ingestion.normalization.merging import CONFIDENCE, THRESHOLD, Merge, MergeCandidate
 from graphreader.ingestion.report import (
     NormalizationProgress,
     NormalizationReport,
@@ -26,20 +26,20 @@ from graphreader.store.writer import GraphWriter
 
 COMPARED_AT_ONCE = 1000  # key elements whose neighbors are searched in one statement
 
-KEYS_AT_ONCE = 250_000  # read in one list: 20 MB
+KEYS_AT_ONCE = 250_000  # rows of one read: 20 MB
 
 SHARE_TO_READ_KEYS = 0.02
-"""Share of new key elements from which reading all keys first saves searches."""
+"""Share of new key elements (0-1) above which all keys are read first, which saves searches."""
 
 SHARE_TO_LOAD_VECTORS = 0.1
-"""Share of new key elements from which comparing all vectors in memory is faster than searching."""
+"""Share of new key elements (0-1) above which all vectors are compared in memory, not searched."""
 
 Pair = tuple[str, str, float]
-"""The ids of two similar key elements, the smaller one first, and their cosine."""
+"""A pair of similar key elements: the smaller id, the larger id, and their cosine."""
 
 
 class Normalizer:
-    """Normalizes one corpus by the given stages; without any it restores the base graph."""
+    """The normalization of one corpus by the given stages; no stages restore the base graph."""
 
     def __init__(self, connection: Connection, corpus: str, stages: Collection[str]) -> None:
         self._connection = connection
@@ -51,7 +51,7 @@ class Normalizer:
     async def run(
         self, *, dry_run: bool = False, progress: Progress = no_progress
     ) -> NormalizationReport:
-        """Normalize the corpus; a dry run only reports. The next one completes a broken one."""
+        """Normalize the corpus; a dry run only reports. A run completes an interrupted run."""
         report = await self._normalize(progress, write=not dry_run)
         if not dry_run:
             await self.writer.settle()
@@ -65,7 +65,7 @@ class Normalizer:
         return report
 
     async def _normalize(self, progress: Progress, *, write: bool) -> NormalizationReport:
-        """Compare the merges that should exist with those that do; write the difference."""
+        """Compare the proposed merges with the stored merges; write the difference."""
         if write:
             await self.writer.settle()
         stored = await self._merges.stored()
@@ -95,26 +95,30 @@ class Normalizer:
         )
 
     async def _propose_merges(self, progress: Progress, *, write: bool) -> tuple[int, list[Merge]]:
-        """How many elements were compared, and all merges that should exist; stores only pairs."""
+        """Return the number of compared elements and all proposed merges; store the pairs."""
         compared, merges = 0, list[Merge]()
         if "semantic" in self._stages:
             compared, pairs = await self._find_similar_pairs(progress, write=write)
             ids = {id_ for one, other, _ in pairs for id_ in (one, other)}
             ids |= {identity(self._corpus, key) for key in merging.place_names()}
             rows = await self._read("base_key_elements", ids=sorted(ids))
-            merges += merging.semantic_merges({row["id"]: Element(**row) for row in rows}, pairs)
+            merges += merging.semantic_merges(
+                {row["id"]: MergeCandidate(**row) for row in rows}, pairs
+            )
         if "association" in self._stages:
             merges += merging.association_merges(await self._count_common_facts())
         return compared, merging.combine(merges)
 
-    async def _count_common_facts(self) -> list[tuple[Element, Element, int]]:
-        """Every pair that may always occur together, with how many facts name both."""
+    async def _count_common_facts(self) -> list[tuple[MergeCandidate, MergeCandidate, int]]:
+        """Return the pairs that may always occur together, with their numbers of common facts."""
         await self._merges.mark_frequent()
         rows = await self._read("frequent_key_elements")
-        frequent = {row["id"]: Element(**row) for row in rows}
+        frequent = {row["id"]: MergeCandidate(**row) for row in rows}
         by_facts: dict[int, list[str]] = defaultdict(list)
         for id_, element in frequent.items():
-            missing = int((1 - CONFIDENCE) * element.facts)  # facts that may not name the other
+            missing = int(
+                (1 - CONFIDENCE) * element.facts
+            )  # facts that need not name the other element
             by_facts[1 << missing.bit_length()].append(id_)
         pairs = set()
         for facts, ids in by_facts.items():
@@ -130,7 +134,7 @@ class Normalizer:
     async def _find_similar_pairs(
         self, progress: Progress, *, write: bool
     ) -> tuple[int, list[Pair]]:
-        """Compare new and renamed key elements; how many, and all allowed pairs of the corpus."""
+        """Compare new and renamed key elements; return their number and all similar pairs."""
         similarity = SimilarityPairs(self._connection, self._corpus)
         new = (await self._read("count_fresh"))[0]["fresh"]
         progress(NormalizationProgress(0, new))
@@ -155,11 +159,11 @@ class Normalizer:
         return compared, sorted(pairs.union((row["a"], row["b"], row["score"]) for row in rows))
 
     async def _is_share(self, number: int, share: float) -> bool:
-        """Whether so many are at least this share of all key elements; not all are counted."""
+        """Whether `number` is at least this share of all key elements; not all are counted."""
         return number > 0 and await has_at_most(self._connection, self._corpus, int(number / share))
 
     async def _shared_blocking_keys(self) -> Container[int]:
-        """Return hashes of the blocking keys that two key elements have, in 8 bytes a key."""
+        """Return the hashes (8 bytes each) of blocking keys that several key elements share."""
         hashes, after = array("q"), ""
         while after is not None:
             [page] = await self._read("keys", after=after, limit=KEYS_AT_ONCE)
@@ -177,7 +181,7 @@ async def _compare(
     similarity: SimilarityPairs, page: Sequence[Row], shared: Container[int] | None
 ) -> set[Pair]:
     new = {
-        row["id"]: Element(row["id"], row["key"], row["name"], 0)
+        row["id"]: MergeCandidate(row["id"], row["key"], row["name"], 0)
         for row in page
         if merging.is_comparable(row["name"], row["key"])
         and (
@@ -187,6 +191,6 @@ async def _compare(
     pairs = set()
     for id_, others in (await similarity.similar_to(list(new), THRESHOLD)).items():
         for other in others:
-            if merging.may_merge(new[id_], Element(other.id, other.key, other.name, 0)):
+            if merging.may_merge(new[id_], MergeCandidate(other.id, other.key, other.name, 0)):
                 pairs.add((min(id_, other.id), max(id_, other.id), other.score))
     return pairs

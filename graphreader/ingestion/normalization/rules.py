@@ -1,8 +1,7 @@
-"""Gives the wordings of one key element one key, by rules alone (paper, section 3.2).
+"""Rules that give all wordings of a key element one key (paper, section 3.2).
 
-In the place of InsTag's rule aggregation (Lu et al. 2023), with rules of our own. A rule in doubt
-does nothing: one node for two things gives wrong answers. english.txt has the word lists, also of
-names like plurals (Adams).
+They replace InsTag's rule aggregation (Lu et al. 2023). A rule in doubt does nothing: one node for
+two meanings gives wrong answers. english.txt has the word lists, also names like plurals (Adams).
 """
 
 import re
@@ -28,7 +27,7 @@ _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u20
 _APOSTROPHE = re.compile("[’‘ʼ´`′＇]")
 _DASH = re.compile(r"[‐‑‒–−]")
 _QUOTE = re.compile("[“”„‟«»〝〞]")
-_DOT = re.compile(r"(?<=[^\W\d_])[・•‧∙⋅](?=[^\W\d_])")  # between the parts of a foreign name
+_DOT = re.compile(r"(?<=[^\W\d_])[・•‧∙⋅](?=[^\W\d_])")  # dots between the parts of a foreign name
 _SUPERSCRIPT = re.compile(r"(?<=\d)(?=[²³¹⁰⁴-⁹⁻])")
 _FRACTION = re.compile(r"(?<=\d)(?=[¼-¾⅐-⅞])")
 _POSSESSIVE = re.compile(r"(?<=\w)'s\Z|(?<=s)'(?!\w)")
@@ -37,19 +36,22 @@ _NUMBER = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w,]|\.\d+,)")
 _ARTICLE = re.compile(r"\Athe (?=\S+ \S)")
 _LAST_WORD = re.compile(r"(?<![^\s-])[a-z]{4,}\Z")
 _PLAIN = re.compile(r"[a-z0-9]+(?:[ -][a-z0-9]+)*")
-_BEFORE_NUMBERS = "-+."  # these belong to what they stand at: -5, .5; #3, @name; C++, C#, 5%
+_BEFORE_NUMBERS = "-+."  # signs that belong to the next word: -5, .5; #3, @name; C++, C#, 5%
 _BEFORE_WORDS = "#@&§"
 _BEHIND_WORDS = "%‰°+#"
 _OPENED_BY = dict(zip(")]}）》」』】", "([{（《「『【", strict=True))
 
 
 def clean_surface(surface: str) -> str:
-    """Return the wording as it is stored and shown: one trimmed line of at most 200 characters."""
+    """Return the wording to store and show: one trimmed line of at most 200 characters."""
     return " ".join(_REMOVED.sub("", surface).split())[:LONGEST].strip()
 
 
 def normalize(surface: str) -> str:
-    """Return the key of all wordings of a key element, which is its own key; may be empty."""
+    """Return the key of a wording, which all wordings of a key element share; may be empty.
+
+    The key of a key is the key itself.
+    """
     key = clean_surface(surface).lower()
     for _ in range(LONGEST):
         before = key
@@ -60,7 +62,7 @@ def normalize(surface: str) -> str:
 
 
 def _unify_characters(text: str) -> str:
-    """Unify signs, case and spaces; a key of plain words needs none of this."""
+    """Unify signs, case and spaces; keys of plain words stay as they are."""
     text = _FRACTION.sub(" ", _SUPERSCRIPT.sub("^", text))  # 10² is not 102, nor 1½ 11/2
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     text = _APOSTROPHE.sub("'", _DASH.sub("-", _INVISIBLE.sub("", text)))
@@ -72,7 +74,7 @@ def _unify_characters(text: str) -> str:
 
 
 def _base_form(text: str) -> str:
-    """Drop the article before a phrase; make a single word the infinitive, a last word singular."""
+    """Drop a leading article; put a single word into the infinitive, a last word into singular."""
     text = _ARTICLE.sub("", text)
     match = _LAST_WORD.search(text)
     if match is None:
@@ -109,12 +111,12 @@ def _can_end(text: str, start: int, at: int) -> bool:
 
 
 def _is_content(char: str) -> bool:
-    """Letters, digits, signs that belong to letters, currencies, pictures."""
+    """Whether a character has content: letter, digit, mark, currency sign or pictogram."""
     return char.isalnum() or unicodedata.category(char) in ("Mn", "Mc", "Me", "Sc", "So")
 
 
 def singular(word: str, phrase: str) -> str:
-    """Return the singular of the lower-case `word` that ends `phrase`; if in doubt, `word`."""
+    """Return the singular of the lower-case last `word` of `phrase`; if in doubt, `word`."""
     if word in _SINGULAR_OF:
         return _SINGULAR_OF[word]
     if _MEN.fullmatch(word) and word not in _SINGULAR_WORDS:
@@ -189,13 +191,13 @@ _NOT_JOINED = frozenset(("re", "un", "in", "de", "ex"))  # "re-cover" is not "re
 
 
 def space_hyphens(key: str) -> str:
-    """Return a key with spaces for hyphens, "and" for "&", no points behind words or in Chinese."""
+    """Replace hyphens by spaces and "&" by "and" in a key; drop points after words."""
     key = _POINT.sub("", _INITIALS.sub(r"\1", key))
     return " ".join(_AND.sub("and", _BETWEEN_HAN.sub("", key).replace("-", " ")).split())
 
 
 def join_hyphens(key: str) -> str:
-    """Return a key without the hyphens between letters: "cofounder" for "co-founder"."""
+    """Remove the hyphens between letters of a key: "cofounder" for "co-founder"."""
     return _HYPHENED.sub(_join, key)
 
 
@@ -207,18 +209,18 @@ def _join(match: re.Match[str]) -> str:
 
 
 def strip_accents(key: str) -> str:
-    """Return a key without accents on Latin letters; in other scripts marks make other letters."""
+    """Remove accents from the Latin letters of a key; marks of other scripts are kept."""
     return key if key.isascii() else "".join(letter[0] for letter in letters(key))
 
 
 def letters(key: str) -> list[str]:
-    """Return each character; a Latin letter with its accents behind it."""
+    """Split a key into characters; a Latin letter is followed by its accents."""
     return _SIGN.findall(unicodedata.normalize("NFD", key.translate(_LETTERS)))
 
 
 @lru_cache(maxsize=8192)
 def american(word: str) -> str:
-    """Return a common lower-case word in one spelling: "color" for "colour"."""
+    """Return a common lower-case word in American spelling: "color" for "colour"."""
     if not word.isascii():
         one = singular(strip_accents(word), word)
         word = one if one in _LOAN_WORDS else word
@@ -248,4 +250,4 @@ _SPELLING_RULES = tuple(
 _AMERICAN_OF = dict(pair.split(":") for pair in _LISTS["spellings"])
 _LOAN_WORDS = frozenset(_LISTS["loan words"])
 ACCENT_MATTERS = frozenset(_LISTS["accent matters"])
-"""Words that an accent makes another one, also where they have a capital letter: "Rosé", "Rose"."""
+"""Words whose meaning depends on an accent, also with a capital letter: "Rosé", "Rose"."""
