@@ -96,7 +96,7 @@ class Resources:
             failed_at, failure = self._failed
             if failed_at > began:
                 raise Neo4jUnavailableError(failure)
-            if self._connection and self._connection.gone:
+            if self._connection and self._connection.is_lost:
                 older, self._lost_connection = self._lost_connection, self._connection
                 self._connection = None
                 if older:

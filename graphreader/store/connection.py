@@ -1,6 +1,6 @@
-"""A connection to one Neo4j database: runs Cypher statements by name, and explains failures.
+"""A connection to one Neo4j database, which runs Cypher statements by name.
 
-A statement is a file under `cypher/`: "read/chunk"; where versions differ, one a dialect.
+A statement is a file under `cypher/` ("read/chunk"), or one per dialect where versions differ.
 """
 
 import asyncio
@@ -55,21 +55,21 @@ from graphreader.waiting import SLOW_SECONDS, Waiting, announce, announced_if_sl
 
 Row = dict[str, Any]
 Run = Callable[..., Awaitable[list[Row]]]
-"""Runs one statement, by its name and with its values, inside a transaction."""
+"""A function that runs one statement (name, values) inside a transaction."""
 
 T = TypeVar("T")
 logger = logging.getLogger("graphreader.store")
 
-FIRST_ANSWER_SECONDS = 15.0  # how long a server may take to answer for the first time
-EMBEDDED_ANSWER_SECONDS = 60.0  # the same of the embedded one, which may have just started
+FIRST_ANSWER_SECONDS = 15.0  # longest wait for a server's first answer
+EMBEDDED_ANSWER_SECONDS = 60.0  # for the embedded server, which may have just started
 
 OUTAGE_SECONDS = 45.0
-"""How long a server that has answered may be away, for example while it restarts."""
+"""Longest outage of a server that has answered, for example while it restarts."""
 
 _SLOW_WORK = Waiting("Neo4j", "Waiting for Neo4j", 0.0)
 _PAUSES = (0.1, 0.3, 1.0)
 _LONGEST_PAUSE = 2.0
-# A search in the vector index may fail so while others write (Lucene: "Index ... out of bounds").
+# A vector search may fail with this while others write (Lucene: "Index ... out of bounds").
 _INTERNAL_ERROR = "Neo.DatabaseError.Statement.ExecutionFailed"
 _NO_ANSWER = (ServiceUnavailable, SessionExpired)
 _CAUSES = {
@@ -85,7 +85,7 @@ _INDEX_EXISTS = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a database is and how to log in; `database` None is the user's home database."""
+    """The URI and login of a Neo4j server; `database` None is the user's home database."""
 
     uri: str
     username: str
@@ -94,7 +94,7 @@ class Address:
     embedded: bool = False
 
     def check(self) -> None:
-        """Raise SettingsError where no driver can use the address; the message has no password."""
+        """Raise SettingsError if no driver can use the address; the message has no password."""
         try:
             parts = urlsplit(self.uri)
             known = re.fullmatch(r"(bolt|neo4j)(\+s|\+ssc)?", parts.scheme)
@@ -108,7 +108,7 @@ class Address:
             )
 
     def unreachable(self) -> Neo4jUnavailableError:
-        """The error to raise where no server answers at this address."""
+        """The error to raise if no server answers at this address."""
         if self.embedded:
             return Neo4jUnavailableError(
                 "The embedded Neo4j has ended or does not answer: the same command starts it again "
@@ -126,7 +126,7 @@ DIALECTS = ("2026", "5")
 
 @cache
 def statement(name: str, dialect: str = DIALECTS[0]) -> str:
-    """Return the text of a statement in a dialect; values are parameters, never part of it."""
+    """Return the Cypher text of a statement in a dialect; all values are parameters."""
     folder, _, stem = name.partition("/")
     special = statements_folder() / folder / f"{stem}.{dialect}.cypher"
     file = special if special.is_file() else statements_folder() / folder / f"{stem}.cypher"
@@ -134,7 +134,7 @@ def statement(name: str, dialect: str = DIALECTS[0]) -> str:
 
 
 def statements_folder() -> Traversable:
-    """Return `cypher/` of the installed package, else of the checkout."""
+    """Return the folder `cypher/` of the installed package, else of the checkout."""
     installed = files("graphreader") / "cypher"
     return installed if installed.is_dir() else Path(__file__).parents[2] / "cypher"
 
@@ -153,21 +153,21 @@ def dialect_of(version: str) -> str:
 
 
 class Connection:
-    """An open driver of one database. Every method raises StoreError with a message for people."""
+    """An open driver of one database. Every method raises StoreError with a readable message."""
 
     def __init__(self, driver: AsyncDriver, address: Address, version: str) -> None:
         self.address = address
         self.version = version
         self.dialect = dialect_of(version)
-        self.gone = False
+        self.is_lost = False
         self._driver = driver
-        # In a cluster (neo4j://), a read waits until its member knows what this connection wrote.
+        # In a cluster (neo4j://), a read waits until its member has this connection's writes.
         routed = address.uri.startswith("neo4j")
         self._bookmarks = AsyncGraphDatabase.bookmark_manager() if routed else None
 
     @classmethod
     async def open(cls, address: Address) -> "Connection":
-        """Connect, and check that a server of a supported version answers in time."""
+        """Connect; check that a server of a supported version answers in time."""
         address.check()
         seconds = EMBEDDED_ANSWER_SECONDS if address.embedded else FIRST_ANSWER_SECONDS
         try:
@@ -202,8 +202,19 @@ class Connection:
         """Close the driver."""
         await self._driver.close()
 
-    async def read(self, name: str, /, access: str = READ_ACCESS, **values: Any) -> list[Row]:
-        """Run a reading statement in one message, for OUTAGE_SECONDS again if it may pass."""
+    async def read(self, name: str, /, **values: Any) -> list[Row]:
+        """Run a reading statement, with retries for OUTAGE_SECONDS."""
+        return await self._run_in_session(name, READ_ACCESS, values)
+
+    async def run(self, name: str, /, **values: Any) -> list[Row]:
+        """Run a repeatable writing statement without a transaction, with retries.
+
+        Schema statements and `CALL ... IN TRANSACTIONS` need this.
+        """
+        return await self._run_in_session(name, WRITE_ACCESS, values)
+
+    async def _run_in_session(self, name: str, access: str, values: Mapping[str, Any]) -> list[Row]:
+        """Run a statement in a session of its own, in one message, with retries."""
         retries = _Retries()
         async with self._watched():
             while True:
@@ -215,16 +226,12 @@ class Connection:
                         return []
                     await retries.pause(error)
 
-    async def run(self, name: str, /, **values: Any) -> list[Row]:
-        """Run a repeatable statement outside of a transaction: schema, and work in batches."""
-        return await self.read(name, WRITE_ACCESS, **values)
-
     async def write(self, name: str, /, *, lock: str | None = None, **values: Any) -> list[Row]:
-        """Run one statement in a transaction of its own, with `lock` and retries as `transact`."""
+        """Run one statement in its own transaction, with `lock` and retries like `transact`."""
         return await self.transact(lambda run: run(name, **values), lock=lock)
 
     async def transact(self, work: Callable[[Run], Awaitable[T]], *, lock: str | None = None) -> T:
-        """Work in one transaction, with retries; `lock` keeps other writers of a corpus out."""
+        """Do `work` in one transaction, with retries; `lock` is a corpus to lock for writers."""
 
         async def in_transaction(transaction: AsyncManagedTransaction) -> T:
             async def run(name: str, /, **values: Any) -> list[Row]:
@@ -245,17 +252,17 @@ class Connection:
                     await retries.pause(error)
 
     def vector(self, values: Sequence[float]) -> Any:
-        """Return a vector in the form that this server takes fastest, in single precision."""
+        """Convert a vector to this server's fastest parameter type, in single precision."""
         if self.dialect == "5":
             return list(values)
-        return Vector(struct.pack(f">{len(values)}f", *values), "f32")  # a list is checked slowly
+        return Vector(struct.pack(f">{len(values)}f", *values), "f32")  # faster than a list
 
     async def _rows(self, runner: Any, name: str, values: Mapping[str, Any]) -> list[Row]:
-        """Run one statement in a session or a transaction, and return all of its rows."""
+        """Run one statement in a session or transaction; return all of its rows."""
         began = time.monotonic()
         result = await runner.run(statement(name, self.dialect), dict(values))
         rows = [dict(record) async for record in result]  # data() would copy every value
-        # The driver's result refers to itself, so the values would stay until garbage is collected.
+        # The driver's result refers to itself: values would stay until the next garbage collection.
         (await result.consume()).parameters.clear()
         logger.debug("%s: %d rows in %.1f ms", name, len(rows), 1e3 * (time.monotonic() - began))
         return rows
@@ -269,22 +276,22 @@ class Connection:
 
     @asynccontextmanager
     async def _watched(self) -> AsyncIterator[None]:
-        """Raise StoreError in place of the driver's errors; remember that the server is gone.
+        """Turn the driver's errors into StoreErrors; set `is_lost` if the server is unreachable.
 
-        Work that takes long is announced: nothing else tells of a frozen server, for minutes.
+        Slow work is announced, since a frozen server gives no other sign for minutes.
         """
         try:
             async with _store_errors(self.address):
                 with announced_if_slow(_SLOW_WORK, SLOW_SECONDS):
                     yield
         except Neo4jUnavailableError:
-            self.gone = True
+            self.is_lost = True
             raise
 
 
 @asynccontextmanager
 async def _store_errors(address: Address) -> AsyncIterator[None]:
-    """Raise StoreError in place of the driver's errors."""
+    """Turn the driver's errors into StoreErrors with a readable message."""
     try:
         yield
     except (Neo4jError, DriverError) as error:
@@ -315,16 +322,16 @@ def _store_error(address: Address, error: Exception) -> StoreError:
 
 
 class _Retries:
-    """The pauses between attempts of one work, for OUTAGE_SECONDS from its first failure on."""
+    """The pauses between attempts of a statement, for OUTAGE_SECONDS from the first failure."""
 
     def __init__(self) -> None:
         self._pauses = chain(_PAUSES, repeat(_LONGEST_PAUSE))
         self._deadline: float | None = None
 
     async def pause(self, error: Exception) -> None:
-        """Wait for the next attempt. Raises the error if it does not pass, or not in time.
+        """Wait before the next attempt. Raises the error if it is permanent, or time is over.
 
-        From the second failure on, a server that does not answer is announced.
+        From the second failure on, an unreachable server is announced.
         """
         pause, now = next(self._pauses), time.monotonic()
         self._deadline = self._deadline or now + OUTAGE_SECONDS
@@ -335,7 +342,7 @@ class _Retries:
         if isinstance(error, _NO_ANSWER) and pause != _PAUSES[0]:
             announce(_waiting(self._deadline - now, pause))
         logger.debug("Again in %.1f s after %s", pause, _code(error))
-        await asyncio.sleep(random.uniform(pause / 2, pause))  # writers may collide
+        await asyncio.sleep(random.uniform(pause / 2, pause))  # random, since writers may collide
 
 
 def _waiting(left: float, pause: float) -> Waiting:
@@ -344,12 +351,12 @@ def _waiting(left: float, pause: float) -> Waiting:
 
 
 def _code(error: Exception) -> str:
-    """Neo4j's code of a failure; its message may quote the graph, so it is not logged."""
+    """Neo4j's error code, for the log; the message may quote the graph."""
     return getattr(error, "code", None) or type(error).__name__
 
 
 async def open_connection(settings: Settings, progress: Progress | None = None) -> Connection:
-    """Connect to NEO4J_URI, or start the embedded server; cancelled, it undoes that start."""
+    """Connect to NEO4J_URI, or start the embedded server; cancelling ends that start."""
     cancelled = threading.Event()
 
     def report(phase: Phase, done: int, total: int | None) -> None:
@@ -369,7 +376,7 @@ async def open_connection(settings: Settings, progress: Progress | None = None) 
 
 
 def address_of(settings: Settings, progress: Progress | None = None) -> Address:
-    """Return the address of the configured Neo4j; the embedded one is started if necessary."""
+    """Return the address of the configured Neo4j; start the embedded server if necessary."""
     if not settings.neo4j_uri:
         server = ensure_running(settings, progress)
         password = server.password.get_secret_value()

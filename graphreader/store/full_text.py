@@ -1,11 +1,11 @@
-"""Queries for the full-text indexes, and BM25 over what they return.
+"""Queries for the full-text indexes, and the BM25 ranking of their results.
 
-Lucene weighs a word by its frequency in all corpora of a database. So its results are ranked again
-here, by BM25 over those of one corpus. Facts and titles are indexed by the terms of `text.words`,
-so that a word in another form, or a Chinese name of two characters, is found as well.
+Lucene weighs a word by its frequency in all corpora of a database, so its results are ranked again
+by BM25 over one corpus. Facts and titles are indexed by the terms of `text.words`, so that a search
+also finds other forms of a word and Chinese names of two characters.
 
-Lucene scores every text with a word that is asked for. So in large corpora the words of very many
-texts are asked for only beside rarer ones, or all together, or each for its best texts.
+Lucene scores every text with a word of the query. So in large corpora frequent words are searched
+only beside rarer words, or all together, or each for its best texts.
 """
 
 import math
@@ -20,20 +20,20 @@ from itertools import pairwise
 from graphreader.text.words import HAN, fold, han_pairs, terms_of, word_list, words_of
 
 TERMS_VERSION = 1
-"""The number of the way in which `indexed_terms` are made; `graphreader reindex` renews others."""
+"""The version of `indexed_terms`; `graphreader reindex` renews terms of other versions."""
 
 _MOST_TERMS = 200  # Lucene refuses queries of more than 1,024 clauses; a term makes up to two
-_RARITY = 1_000  # a word of one text in so many weighs about ten times as much as one of every text
+_RARITY = 1_000  # a word in 1 of 1,000 texts weighs about ten times as much as a word in every text
 
 MANY = 20_000
-"""Texts from which a word is frequent; a corpus of fewer key elements has no frequent words."""
+"""Number of texts above which a word is frequent; smaller corpora have no frequent words."""
 
 SAMPLE = 1_000
-"""Key elements from which the frequency of words is estimated, with a fact of each."""
+"""Number of key elements, with a fact of each, from which word frequencies are estimated."""
 
-_FEWEST = 10  # of a sample: what fewer have is too uncertain
+_FEWEST = 10  # smallest count in a sample that allows an estimate
 
-# BM25's, as Lucene has them.
+# The parameters of BM25, with Lucene's values.
 _SATURATION = 1.2
 _LENGTH = 0.75
 
@@ -43,18 +43,18 @@ _WITH_DIGIT = re.compile(rf"[^\W_{HAN}]*\d[^\W_{HAN}]*")
 
 @cache
 def corpus_word(corpus: str) -> str:
-    """The word by which a full-text index knows a corpus, safe from every tokenizer."""
+    """The index word that marks the texts of a corpus; no tokenizer changes it."""
     return "c" + sha256(corpus.encode()).hexdigest()[:16]
 
 
 def indexed_terms(text: str, corpus: str) -> str:
-    """The property `terms` of a fact or a document: the corpus's word, then the text's terms."""
+    """The property `terms` of a fact or document: the corpus's word, then the text's terms."""
     return " ".join([f"{corpus_word(corpus)}v{TERMS_VERSION}", *sorted(terms_of(text))])
 
 
 @dataclass(frozen=True, slots=True)
 class FrequentWords:
-    """The words of very many names of key elements, and the terms of very many facts."""
+    """The frequent words of key elements' names, and the frequent terms of facts."""
 
     names: frozenset[str] = frozenset()
     facts: frozenset[str] = frozenset()
@@ -63,9 +63,9 @@ class FrequentWords:
     def of(
         cls, wordings: Sequence[Sequence[str]], facts: Sequence[str], last: str
     ) -> "FrequentWords":
-        """Estimate them from key elements with the smallest ids, up to `last`, and their facts.
+        """Estimate frequent words from the key elements with ids up to `last`, and their facts.
 
-        Ids are hashes in hexadecimal digits, so `last` tells what part of all these are.
+        Ids are hexadecimal hashes, so `last` shows which share of all key elements these are.
         """
         part = (int(last, 16) + 1) / 16 ** len(last)
         least = max(_FEWEST, MANY * part)
@@ -78,7 +78,7 @@ class FrequentWords:
 
 
 def terms_queries(terms: Iterable[str], corpus: str, frequent: Collection[str] = ()) -> list[str]:
-    """Return queries for facts or documents of `corpus` with the terms; none without terms."""
+    """Return Lucene queries for facts or documents of `corpus` with the terms."""
     clauses = {term: f'"{term}"' for term in sorted(terms)[:_MOST_TERMS]}
     return _queries(f'+"{corpus_word(corpus)}v{TERMS_VERSION}"', clauses, frequent)
 
@@ -86,16 +86,16 @@ def terms_queries(terms: Iterable[str], corpus: str, frequent: Collection[str] =
 def key_element_queries(
     text: str, corpus: str, frequent: Collection[str] = (), near: Collection[str] = ()
 ) -> list[str]:
-    """Return queries for key elements of `corpus` with words of `text`; none without words.
+    """Return Lucene queries for key elements of `corpus` with words of `text`.
 
-    Every word is quoted, so AND, brackets and stars mean themselves. A word is also searched as it
-    is written, since the index keeps accents and does not divide "F16"; words `near` also with
-    another letter.
+    Every word is quoted, so AND, brackets and stars are plain text. A word is also searched as
+    written, since the index keeps accents and does not divide "F16". Words in `near` are also
+    searched with one letter changed.
     """
     terms = _without_stop_words([*_words(text), *_written(text)])
     clauses = {term: f'name:"{term}" aliases:"{term}"' for term in terms}
     own = f"+corpus_word:{corpus_word(corpus)}"
-    # Two frequent words may be a name, which both of them find.
+    # Two frequent words may be one name.
     pairs = pairwise([clause for word, clause in clauses.items() if word in frequent])
     names = [f"{own} +({one}) +({other})" for one, other in pairs]
     if clauses:
@@ -104,7 +104,7 @@ def key_element_queries(
 
 
 def _queries(corpus: str, clauses: Mapping[str, str], frequent: Collection[str]) -> list[str]:
-    """Queries for texts with any rare word; where all are frequent, with all, and with each."""
+    """Return queries for texts with any rare word; if all are frequent, with all and with each."""
     rare = [clause for word, clause in clauses.items() if word not in frequent]
     often = [clause for word, clause in clauses.items() if word in frequent]
     if rare:
@@ -115,7 +115,7 @@ def _queries(corpus: str, clauses: Mapping[str, str], frequent: Collection[str])
 
 
 def rank_by_words(text: str, wordings: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return ids by how well their wordings match `text`, best first: BM25 over all words."""
+    """Rank ids by the BM25 score of their wordings for `text`, best first."""
     names = [Counter(_words(" ".join(words))) for words in wordings.values()]
     points = term_scores(_without_stop_words(_words(text)), names, [one.total() for one in names])
     scores = {id_: sum(one.values()) for id_, one in zip(wordings, points, strict=True)}
@@ -128,10 +128,10 @@ def term_scores(
     lengths: Sequence[int],
     frequent: Collection[str] = (),
 ) -> list[dict[str, float]]:
-    """Return for each text what each term of the query adds to its BM25.
+    """Return, for each text, the part of its BM25 score that each term of the query adds.
 
-    A text is given by how often it has terms of the query, and its length in terms. A `frequent`
-    term counts as one of every text: few of its texts may be among these.
+    A text is given by its counts of the query's terms, and its length in terms. A `frequent` term
+    is counted as present in every text, since few of its texts may be among these.
     """
     frequency = Counter(term for terms in texts for term in query if term in terms)
     frequency.update({term: _RARITY for term in frequency if term in frequent})
@@ -147,7 +147,7 @@ def term_scores(
 
 
 def _without_stop_words(words: Iterable[str]) -> list[str]:
-    """Each word once, stop words only where there are no others."""
+    """Remove repeated words, and stop words unless there are no other words."""
     different = list(dict.fromkeys(words))
     return ([word for word in different if word not in _STOP_WORDS] or different)[:_MOST_TERMS]
 
@@ -157,6 +157,6 @@ def _words(text: str) -> list[str]:
 
 
 def _written(text: str) -> list[str]:
-    """The words of a text as the index has them, and pairs of Chinese characters."""
+    """The words of a text as written, and its pairs of Chinese characters."""
     written = (word.lower() for word in [*words_of(text), *_WITH_DIGIT.findall(text)])
     return [*written, *han_pairs(text)]

@@ -1,4 +1,4 @@
-"""Merges (with their base relationships) and similarities of key elements; all repeatable."""
+"""Stored merges and similarities of key elements; every write can be repeated."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ _ELEMENTS_PER_WRITE = 500
 
 @dataclass(frozen=True, slots=True)
 class StoredMerge:
-    """A merge of a key element `into` another one `by` a stage; `moved`: its facts are, too."""
+    """A stored merge of a key element `into` another `by` a stage; `moved`: with its facts."""
 
     id: str
     into: str
@@ -27,38 +27,38 @@ class StoredMerge:
 
 
 class KeyElementMerges:
-    """Reads and writes the merges of one corpus."""
+    """The merges of one corpus in the graph."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
         self._connection = connection
         self._corpus = corpus
 
     async def stored(self) -> dict[str, StoredMerge]:
-        """Return the merges that the graph has, by the id of the merged key element."""
+        """Return the stored merges by the id of the merged key element."""
         rows = await self._connection.read("read/merged_key_elements", corpus=self._corpus)
         return {row["id"]: StoredMerge(**row) for row in rows}
 
     async def merge(self, merges: Sequence[StoredMerge]) -> None:
-        """Merge key elements."""
+        """Store merges of key elements."""
         await self._write(merges, "write/merge_key_elements")
         await self.move_facts(merges)
 
     async def move_facts(self, merges: Sequence[StoredMerge]) -> None:
-        """Lead all facts of merged key elements to the elements that they are merged into."""
+        """Move all facts of merged key elements to the elements that they are merged into."""
         await self._write(merges, "write/move_facts")
 
     async def undo(self, merges: Sequence[StoredMerge]) -> None:
-        """Undo merges."""
+        """Undo merges: restore the key elements and their facts."""
         await self._write(merges, "write/return_facts", last="write/part_key_elements")
 
     async def mark_frequent(self) -> None:
-        """Mark the key elements of many facts, where a version wrote them that did not."""
+        """Mark the key elements with many facts, which older versions did not mark."""
         await self._connection.write("write/mark_frequent", corpus=self._corpus, frequent=FREQUENT)
 
     async def _write(
         self, merges: Sequence[StoredMerge], name: str, last: str | None = None
     ) -> None:
-        """Run a statement about merges in bounded transactions, and `last` in the last one."""
+        """Run a statement over merges in several transactions, and `last` in the last of them."""
         rows = [asdict(one) for one in sorted(merges, key=lambda one: one.id)]
         for start in range(0, len(rows), _ELEMENTS_PER_WRITE):
             batch = rows[start : start + _ELEMENTS_PER_WRITE]
@@ -81,24 +81,24 @@ class KeyElementMerges:
 
 
 _NEAREST_AT_FIRST = 10
-"""Nearest vectors that a search asks for; more where the last one is still similar."""
+"""Number of nearest vectors in a first search; more if the last of them is still similar."""
 
 _NEAREST_AT_MOST = 2_500
-"""Of a crowd of wordings that are all similar, pairs beyond this are not found."""
+"""Largest number of nearest vectors in a search; more similar pairs are not found."""
 
 _SEARCHES = 4
-"""Statements at once: Neo4j runs each in one thread."""
+"""Number of parallel statements: Neo4j runs each in one thread."""
 
 _VECTORS_PER_PAGE = 2_000
 _VECTORS_PER_PRODUCT = 100
 
 _VALUES_IN_MEMORY = 20_000_000
-"""Bound of the numbers in all vectors that are compared here: 80 MB, for a moment twice that."""
+"""Largest total of vector components compared in memory: 80 MB, for a moment 160 MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarElement:
-    """A key element that is similar to another one; `score` is the cosine of their vectors."""
+    """A key element that is similar to another; `score` is the cosine of their vectors."""
 
     id: str
     key: str
@@ -107,23 +107,25 @@ class SimilarElement:
 
 
 class SimilarityPairs:
-    """Finds and stores pairs of similar key elements; in memory after `load_vectors`."""
+    """A search for pairs of similar key elements; in memory after `load_vectors`."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
         self._connection = connection
         self._corpus = corpus
-        self._elements: list[tuple[str, str, str]] = []  # id, key, name of each row of the vectors
+        self._elements: list[
+            tuple[str, str, str]
+        ] = []  # (id, key, name) of each row of the vectors
         self._vectors: np.ndarray | None = None
 
     async def load_vectors(self) -> None:
-        """Load all vectors, scaled to length 1, for `similar_to`; none where they are too many."""
+        """Load all vectors, scaled to length 1, for `similar_to`; none if they are too many."""
         [record] = await self._connection.read("read/corpus", corpus=self._corpus)
         most = _VALUES_IN_MEMORY // max(1, record["dimension"])
         if not await has_at_most(self._connection, self._corpus, most):
             return
         rows = await self._connection.read("read/embedded_ids", corpus=self._corpus)
         ids: list[str] = rows[0]["ids"]
-        if len(ids) > most:  # with merged ones, which were not counted
+        if len(ids) > most:  # with merged elements, which were not counted
             return
         elements, tables = [], []
         for start in range(0, len(ids), _VECTORS_PER_PAGE):
@@ -140,7 +142,7 @@ class SimilarityPairs:
             self._elements, self._vectors = elements, table
 
     async def similar_to(self, ids: Sequence[str], least: float) -> dict[str, list[SimilarElement]]:
-        """Return for each key element all others with at least this cosine."""
+        """Return, for each key element, all others with at least the cosine `least`."""
         if self._vectors is None:
             return await self._search(ids, least)
         return await asyncio.to_thread(self._compare, self._vectors, set(ids), least)
@@ -148,7 +150,7 @@ class SimilarityPairs:
     def _compare(
         self, vectors: np.ndarray, ids: set[str], least: float
     ) -> dict[str, list[SimilarElement]]:
-        """Compare the vectors in memory; the nearest come first."""
+        """Compare vectors in memory; the nearest come first."""
         similar: dict[str, list[SimilarElement]] = {}
         rows = [row for row, (id_, _, _) in enumerate(self._elements) if id_ in ids]
         for start in range(0, len(rows), _VECTORS_PER_PRODUCT):
@@ -162,7 +164,7 @@ class SimilarityPairs:
         return similar
 
     async def _search(self, ids: Sequence[str], least: float) -> dict[str, list[SimilarElement]]:
-        """Ask the vector index for ever more neighbors until the last one is not similar."""
+        """Query the vector index for more and more neighbors until the last is not similar."""
         similar: dict[str, list[SimilarElement]] = {}
         values: dict[str, Any] = {"corpus": self._corpus, "least": least}
         wide, left = _NEAREST_AT_FIRST, list(ids)
@@ -185,7 +187,7 @@ class SimilarityPairs:
         return similar
 
     async def store(self, compared: Iterable[Row], pairs: Iterable[tuple[str, str, float]]) -> None:
-        """Store pairs (smaller id, larger id, cosine); mark elements (id, name) as compared."""
+        """Store pairs (smaller id, larger id, cosine); mark `compared` elements (id, name)."""
         rows = [{"a": a, "b": b, "score": score} for a, b, score in sorted(pairs)]
         elements = [{"id": row["id"], "name": row["name"]} for row in compared]
 

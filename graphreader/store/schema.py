@@ -1,12 +1,12 @@
-"""Constraints and indexes of the graph: created once, checked at every start."""
+"""Constraints and indexes of the graph, created once and checked at every start."""
 
 from graphreader.errors import SchemaError
 from graphreader.store.connection import Connection, Row
 from graphreader.waiting import Waiting, announced_if_slow
 
-NUMBER = 2  # number of the schema; a graph with another one is of another version of GraphReader
+NUMBER = 2  # version of the schema; another number means another version of GraphReader
 
-LONGEST_INDEXING = 3_600  # seconds: indexes of older versions are made anew for all corpora
+LONGEST_INDEXING = 3_600  # seconds: indexes of older versions are rebuilt for all corpora
 
 VECTOR_INDEX = "graphreader_key_element_embeddings"
 
@@ -33,7 +33,7 @@ _STATEMENTS = (
 
 
 async def prepare(connection: Connection) -> None:
-    """Create missing indexes, and vector indexes anew if failed or older. Raises SchemaError."""
+    """Create missing indexes; rebuild failed or outdated vector indexes. Raises SchemaError."""
     number = await check(connection)
     indexes = await connection.read("schema/indexes")
     if unusable := [one for one in indexes if _is_unusable(one)]:
@@ -49,13 +49,13 @@ async def prepare(connection: Connection) -> None:
 
 
 def _is_unusable(index: Row) -> bool:
-    """Whether a vector index failed, or has vectors of one length only, as in older versions."""
+    """Whether a vector index failed, or allows one vector length only (older versions)."""
     is_bound = "vector.dimensions" in index["options"].get("indexConfig", {})
     return index["type"] == "VECTOR" and (is_bound or index["state"] == "FAILED")
 
 
 async def check(connection: Connection) -> int | None:
-    """Return the number of the graph's schema, if it has one. Raises SchemaError for another."""
+    """Return the version of the graph's schema, if any. Raises SchemaError if it is not NUMBER."""
     number: int | None = (await connection.read("schema/number"))[0]["number"]
     if number is not None and number != NUMBER:
         raise SchemaError(

@@ -1,9 +1,9 @@
-"""Search for chunks by their facts and titles, and for key elements by their names.
+"""Search for chunks by facts and titles, and for key elements by names.
 
-Facts vote for their chunks, as propositions for passages in GRASP (arXiv 2605.16598); of each term
-the best fact of a chunk counts, with the title of its document. The rankings by words, by vectors
+Facts vote for their chunks, like propositions for passages in GRASP (arXiv 2605.16598); each term
+counts by the best fact of a chunk, and by the document's title. The rankings by words, by vectors
 and by each name in the query are fused by reciprocal rank, so that both subjects of a comparison
-come. The constants were chosen on half of the development questions (docs/evaluation.md).
+are found. The constants were chosen on half of the development questions (docs/evaluation.md).
 """
 
 import asyncio
@@ -38,43 +38,46 @@ NOT_INDEXED = (
     "`graphreader reindex --corpus {corpus}`; no text is read again."
 )
 
-FACTS_PER_QUERY = 100  # read of the full-text index
-TITLES_PER_QUERY = 20  # documents, or key elements of a corpus without indexed facts
+FACTS_PER_QUERY = 100  # rows of the full-text index
+TITLES_PER_QUERY = 20  # documents; or key elements if the corpus has no indexed facts
 OPENING = 30  # first facts of a document with a matching title
 EXACT_UP_TO = 10_000
-"""Key elements of a corpus up to which a scan of its vectors is as fast as an index query."""
+"""Largest number of key elements at which a scan of vectors is as fast as an index query."""
 
-NEAR = 0.45  # cosine from which a chunk is a hit that shares no telling term with the query
-MOST_NAMES = 4  # of a query, each searched on its own
+NEAR = 0.45  # smallest cosine of a hit without a distinctive term of the query
+MOST_NAMES = 4  # of a query that are also searched one by one
 CHUNKS_PER_NAME = 10
 _FUSION = 10  # the constant of reciprocal rank; the usual 60 is for longer rankings
-_NAMES = 0.5  # the weight of the ranking by a name; that by the words of the whole query has 1
+_NAMES = 0.5  # the weight of the ranking by a name; the ranking by the whole query has weight 1
 _VECTORS = 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """The terms of a query, of each name in it, and those of which a hit must have one."""
+    """A parsed query: all terms, the terms of each name, and its distinctive terms.
+
+    A hit must have a distinctive term, or a vector near to the query's.
+    """
 
     terms: frozenset[str]
     names: tuple[frozenset[str], ...]
-    telling: frozenset[str]
+    distinctive: frozenset[str]
 
     @classmethod
     def of(cls, text: str) -> "_Query":
         terms = terms_of(text)
         names = dict.fromkeys(terms_of(name) for name in names_of(" ".join(text.split())))
-        telling = _telling(text, terms) | frozenset().union(*names)
-        return cls(terms, tuple(name for name in names if name)[:MOST_NAMES], telling)
+        distinctive = _distinctive(text, terms) | frozenset().union(*names)
+        return cls(terms, tuple(name for name in names if name)[:MOST_NAMES], distinctive)
 
     @property
     def searches(self) -> tuple[frozenset[str], ...]:
-        """The whole query, then each name unless it is all of it."""
+        """The terms of the whole query, then of each name that is only a part of it."""
         return (self.terms, *(name for name in self.names if name != self.terms))
 
 
-def _telling(text: str, terms: frozenset[str]) -> frozenset[str]:
-    """The terms without those of any question and any text, if others are left."""
+def _distinctive(text: str, terms: frozenset[str]) -> frozenset[str]:
+    """The terms without question words and common words, if other terms are left."""
     han = frozenset(han_pairs(text))
     asked = frozenset(chain.from_iterable(map(han_pairs, chinese_pieces(text))))
     specific = {t for t in terms - han if not is_question_word(t)} | (terms & asked)
@@ -83,14 +86,14 @@ def _telling(text: str, terms: frozenset[str]) -> frozenset[str]:
 
 @dataclass(slots=True)
 class _Candidate:
-    """A chunk, its title's terms, those of its facts that were fetched, and cosines of some."""
+    """A chunk that may be a hit: terms of its title and fetched facts, cosines of some facts."""
 
     title: frozenset[str]
     facts: dict[int, str]
     cosines: dict[int, float]
 
 
-_Candidates = dict[str, _Candidate]  # the chunks that are fetched for one query, by id
+_Candidates = dict[str, _Candidate]  # the chunks fetched for one query, by id
 
 
 async def search_chunks(
@@ -101,9 +104,9 @@ async def search_chunks(
     vectors: Sequence[Sequence[float]] | None,
     frequent: Collection[str] = (),
 ) -> list[list[ChunkHit]]:
-    """Return for each query the chunks whose facts and titles match it, best first.
+    """Return, for each query, the chunks whose facts and titles match it, best first.
 
-    Terms that are `frequent` in the facts are searched for beside others.
+    Terms that are `frequent` in the facts are searched only together with others.
     """
     found: list[_Candidates] = [{} for _ in queries]
     parsed = [_Query.of(text) for text in queries]
@@ -135,7 +138,7 @@ async def _match_terms(
     found: Sequence[_Candidates],
     frequent: Collection[str],
 ) -> None:
-    """Fetch by the full-text indexes: one statement for all queries and the names in them."""
+    """Fetch chunks by the full-text indexes, in one statement for all queries and names."""
     searches = [
         (place, terms) for place, one in enumerate(parsed) for terms in one.searches if terms
     ]
@@ -170,7 +173,7 @@ async def _match_vectors(
     vectors: Sequence[Sequence[float]],
     found: Sequence[_Candidates],
 ) -> None:
-    """Fetch the facts nearest to the queries' vectors, where facts have vectors."""
+    """Fetch the facts nearest to the queries' vectors, if facts have vectors."""
     if not vectors:
         return
     values: dict[str, Any] = {
@@ -187,11 +190,11 @@ async def _match_vectors(
 async def nearest_rows(
     connection: Connection, what: str, wanted: int, wide: int, *, scan_small: bool, **values: Any
 ) -> list[Row]:
-    """Run `search_{what}` or `scan_{what}`: a row for each vector, with the `wanted` nearest items.
+    """Return a row for each vector with the `wanted` nearest items of the kind `what`.
 
-    `wide` items are read of the index. Neo4j 5 searches all corpora at once: there ever more items
-    are read, and at last the corpus is scanned; at once with `scan_small` if it has few key
-    elements.
+    It runs the statement `search_{what}`, which reads `wide` items of the index, or `scan_{what}`.
+    The index of Neo4j 5 holds all corpora: more and more items are read, and at last the corpus is
+    scanned. With `scan_small` a corpus of few key elements is scanned at once.
     """
     if connection.dialect == "2026":
         return await connection.read(f"read/search_{what}", wide=wide, **values)
@@ -206,7 +209,7 @@ async def nearest_rows(
 
 
 async def has_at_most(connection: Connection, corpus: str, number: int) -> bool:
-    """Whether a corpus has at most so many key elements; a large one is not counted."""
+    """Whether a corpus has at most `number` key elements; large corpora are not counted."""
     rows = await connection.read("read/count_up_to", corpus=corpus, limit=number + 1)
     return bool(rows[0]["number"] <= number)
 
@@ -229,7 +232,7 @@ class _Ranked:
 def _rank(
     query: _Query, candidates: Mapping[str, _Candidate], frequent: Collection[str] = ()
 ) -> list[_Ranked]:
-    """The candidates that share a telling term with the query or are near to it, best first."""
+    """Rank the candidates that share a distinctive term with the query or are near to it."""
     places = [(id_, index) for id_, one in candidates.items() for index in one.facts]
     texts = [
         (candidates[id_].title, terms_of(candidates[id_].facts[index])) for id_, index in places
@@ -247,7 +250,7 @@ def _rank(
         lengths = [title_counts * len(title) + len(fact) for title, fact in texts]
         return _vote(places, term_scores(search, counts, lengths, frequent))
 
-    # A document about a name often has it as its title, so a title counts twice for a name.
+    # A document's title is often the name it is about, so a title counts twice for a name.
     whole, *by_name = (
         votes_for(search, 2 if number else 1) for number, search in enumerate(query.searches)
     )
@@ -261,7 +264,7 @@ def _rank(
     hits = []
     for id_, chunk in candidates.items():
         votes = whole.get(id_, _NO_VOTES)
-        if not (votes.terms & query.telling or nearest.get(id_, 0) >= NEAR):
+        if not (votes.terms & query.distinctive or nearest.get(id_, 0) >= NEAR):
             continue
         names = sum(name <= votes.terms | chunk.title for name in query.names)
         ranked = _Ranked(id_, _best_facts(chunk, votes), points[id_])
@@ -276,14 +279,14 @@ def _fuse(
     weight: float,
     most: int | None = None,
 ) -> None:
-    """Add the reciprocal ranks of the chunks with these scores."""
+    """Add the reciprocal rank of each chunk by these scores to its points."""
     for rank, id_ in enumerate(sorted(scores, key=lambda id_: (-scores[id_], id_))[:most], 1):
         points[id_] += weight / (_FUSION + rank)
 
 
 @dataclass(frozen=True, slots=True)
 class _Votes:
-    """What its facts give a chunk by their terms; `facts` are their scores, by their indexes."""
+    """The score that a chunk gets from its facts; `facts` are scores by the facts' indexes."""
 
     score: float
     terms: frozenset[str]
@@ -296,7 +299,7 @@ _NO_VOTES = _Votes(0.0, frozenset(), {})
 def _vote(
     places: Sequence[tuple[str, int]], scores: Sequence[Mapping[str, float]]
 ) -> dict[str, _Votes]:
-    """The chunks whose facts have any term, each with the score that its facts give it."""
+    """Return the scores, by chunk id, of all chunks with a fact that has any term."""
     facts: defaultdict[str, dict[int, float]] = defaultdict(dict)
     terms: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for (id_, index), shares in zip(places, scores, strict=True):
@@ -312,7 +315,7 @@ def _vote(
 
 
 def _best_facts(chunk: _Candidate, votes: _Votes) -> tuple[StoredFact, ...]:
-    """The facts of a chunk that match by words or by vector, best first."""
+    """Return the facts of a chunk that match by words or by vector, best first."""
     highest = max(votes.facts.values(), default=1.0)
 
     def score(index: int) -> float:
@@ -330,13 +333,13 @@ def _best_facts(chunk: _Candidate, votes: _Votes) -> tuple[StoredFact, ...]:
 _NAME_WORD = re.compile(r"[^\W_]+")
 _PARENTHESIS = re.compile(r"\s*[(（][^()（）]*[)）]$")
 _ELEMENTS_PER_NAME = 50
-_LONG_WORD = 7  # letters; a shorter word that differs in one is another word
+_LONG_WORD = 7  # letters; shorter words that differ in one letter are different words
 
 
 async def find_named(
     connection: Connection, corpus: str, names: Sequence[str], frequent: Collection[str] = ()
 ) -> list[list[Element]]:
-    """Return for each name the key elements that it may mean, the nearest wording first."""
+    """Return, for each name, the key elements that it may mean, the nearest wording first."""
     queries = [_name_queries(name, corpus, frequent) for name in names]
     asked = list(chain(*queries))
     if not asked:
@@ -353,13 +356,13 @@ async def find_named(
 
 
 def _name_queries(name: str, corpus: str, frequent: Collection[str]) -> list[str]:
-    """Queries for the words of a name, longer ones also misspelt or without an accent."""
+    """Return queries for the words of a name; long words also misspelt or without accents."""
     words = dict.fromkeys(w.lower() for w in _NAME_WORD.findall(name) if len(w) > 3)
     return key_element_queries(name, corpus, frequent, list(words)[:20])
 
 
 def _nearest(name: str, rows: Sequence[Row]) -> list[Element]:
-    """The key elements with a near wording, of equally near ones first that with the most facts."""
+    """Return the key elements with a near wording, sorted by distance, then by most facts."""
     matches = []
     for row in {row["id"]: row for row in rows}.values():
         element = Element(row["id"], row["name"], tuple(row["aliases"]), row["facts"])
@@ -371,7 +374,7 @@ def _nearest(name: str, rows: Sequence[Row]) -> list[Element]:
 
 
 def _distance(name: str, wording: str) -> int | None:
-    """How far a wording is from a name, 0 for the same; None where it is another name."""
+    """The distance of a wording from a name, 0 if equal; None if it is another name."""
     if name == wording:
         return 0
     one, other = _name_words(name), _name_words(wording)
@@ -399,13 +402,13 @@ def _name_words(name: str) -> list[str]:
 
 
 def _joined(words: Iterable[str]) -> str:
-    """The words in one, without a plural s."""
+    """Join the words without spaces and without a plural s."""
     joined = "".join(words)
     return joined.removesuffix("s") if len(joined) > 3 else joined
 
 
 def _same_with_initials(one: list[str], other: list[str]) -> bool:
-    """Whether two names are equal but for first and middle names that are initials or missing."""
+    """Whether two names are equal except for first names that are initials or missing."""
     if not one or not other or one[-1] != other[-1] or len(one[-1]) == 1:
         return False
     shorter, longer = sorted((one[:-1], other[:-1]), key=len)
@@ -422,7 +425,7 @@ def _same_initial(one: str, other: str) -> bool:
 
 
 def _same_spelling(one: str, other: str) -> bool:
-    """Whether two words are equal but for one letter of a long word."""
+    """Whether two words are equal, or long words that differ in one letter."""
     if one == other:
         return True
     if min(len(one), len(other)) < _LONG_WORD or not (one + other).isalpha():

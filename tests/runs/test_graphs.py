@@ -113,7 +113,7 @@ async def test_resumed(reader: GraphReader, meanwhile: str) -> None:
     elif meanwhile == "closed":
         await reader.aclose()
     else:
-        before.gone = True
+        before.is_lost = True
     ended = await graph.ainvoke(None, config())
 
     assert ended["answer"] == ANSWER

@@ -1,4 +1,4 @@
-"""The embedded Neo4j: a real server, for users who have configured none.
+"""The embedded Neo4j: a local server for users without a Neo4j of their own.
 
 `server.ensure_running` downloads what is missing, starts the server, and returns its address. The
 server outlives the process that started it; `server.stop` ends it. Nothing here connects to a

@@ -1,4 +1,4 @@
-"""The jars of a Neo4j version: downloads missing ones into the cache, checks every jar once.
+"""The jars of a Neo4j version: download of missing jars into the cache, with one check of each.
 
 Pinned lists ship with the package. Downloads run 16 at once and resume where they were interrupted.
 """
@@ -32,7 +32,7 @@ _RETRIED_STATUSES = {408, 425, 429, 500, 502, 503, 504}
 
 @dataclass(frozen=True, slots=True)
 class Jar:
-    """One pinned file of a Maven repository; `size` in bytes."""
+    """A pinned file of a Maven repository; `size` in bytes."""
 
     path: str
     sha256: str
@@ -40,7 +40,7 @@ class Jar:
 
     @property
     def name(self) -> str:
-        """The file's name, which no two jars of a list share."""
+        """The file's name, unique in a list of jars."""
         return self.path.rpartition("/")[2]
 
     def matches(self, file: Path) -> bool:
@@ -52,14 +52,14 @@ class Jar:
 
 
 def pinned_jars(version: str) -> tuple[Jar, ...]:
-    """The jars of a Neo4j version for which a list ships."""
+    """The pinned jars of a Neo4j version whose list ships with the package."""
     text = (files(__package__) / f"neo4j-{version}.jars.txt").read_text(encoding="ascii")
     rows = (line.split() for line in text.splitlines())
     return tuple(Jar(path, sha256, int(size)) for path, sha256, size in rows)
 
 
 def provide_jars(version: str, cache: Path, mirror: str | None, progress: Progress) -> Path:
-    """Return the folder with all jars of `version`, fetching missing ones. Raises ServerError."""
+    """Return the folder with all jars of `version`; fetch missing jars. Raises ServerError."""
     folder = Path(os.path.expanduser(cache)).resolve() / "neo4j" / version
     if os.pathsep in str(folder):
         raise ServerError(
@@ -71,9 +71,9 @@ def provide_jars(version: str, cache: Path, mirror: str | None, progress: Progre
 
 
 def complete(jars: Sequence[Jar], folder: Path, mirror: str | None, progress: Progress) -> None:
-    """Fetch the missing ones of `jars` into `folder`; one process does it for all that wait.
+    """Fetch missing jars into `folder`; other processes wait for the process that fetches.
 
-    Checksums are compared once, then a marker vouches for all files that are no newer than it.
+    Checksums are compared once; afterwards a marker file vouches for all files older than itself.
     Raises DownloadError and ServerError.
     """
     if _is_complete(jars, folder):
@@ -94,7 +94,7 @@ def complete(jars: Sequence[Jar], folder: Path, mirror: str | None, progress: Pr
 
 
 def _is_complete(jars: Sequence[Jar], folder: Path) -> bool:
-    """Whether all jars were checked once, and have their size and no change since then."""
+    """Whether all jars were checked once, and have their sizes and no later change."""
     marker = folder / _MARKER
     if not marker.is_file() or marker.read_text(encoding="ascii") != _digest(jars):
         return False
@@ -110,7 +110,7 @@ def _digest(jars: Sequence[Jar]) -> str:
 
 
 def _open_client(address: str) -> httpx.Client:
-    # Trust what the system trusts (a company's own proxy, say) and what httpx trusts by itself.
+    # Trust the system's certificates (a company's proxy, say) and httpx's own.
     trusted = ssl.create_default_context()
     trusted.load_verify_locations(certifi.where())
     try:
@@ -119,12 +119,12 @@ def _open_client(address: str) -> httpx.Client:
             timeout=_REQUEST_TIMEOUT,
             verify=trusted,
             follow_redirects=True,
-            # A compressed transfer could neither be resumed nor counted.
+            # A compressed transfer could not be resumed or counted.
             headers={"Accept-Encoding": "identity"},
             limits=httpx.Limits(max_connections=_CONNECTIONS),
         )
     except (httpx.InvalidURL, ValueError, ImportError):
-        # httpx would repeat the address, and with it the password in it.
+        # httpx would repeat the address with the password in it.
         raise _no_help("that address", "it, or the proxy in the environment, is none") from None
 
 
@@ -161,7 +161,7 @@ def _download(jars: Sequence[Jar], folder: Path, client: httpx.Client, progress:
 
 
 def _part(jar: Jar, folder: Path) -> Path:
-    """The file of a jar until it is whole, which the next try resumes."""
+    """The file of an incomplete jar, which the next try resumes."""
     return folder / f"{jar.name}.part"
 
 
@@ -173,11 +173,11 @@ def _size(file: Path) -> int:
 
 
 class _InterruptedError(Exception):
-    """A transfer that ended early or was put off; another try may help."""
+    """A transfer that ended early or was delayed; another try may help."""
 
 
 def _fetch(jar: Jar, folder: Path, client: httpx.Client, stopped: threading.Event) -> None:
-    """Fetch a jar, with tries as long as they make progress; return early when `stopped`."""
+    """Fetch a jar, with retries while they make progress; return early when `stopped`."""
     part, host = _part(jar, folder), client.base_url.host
     most, fruitless = _size(part), 0
     while not stopped.is_set():
@@ -205,13 +205,13 @@ def _fetch(jar: Jar, folder: Path, client: httpx.Client, stopped: threading.Even
                 f"{jar.name} from {host} has the wrong checksum and was thrown away: try again, or"
                 " set GRAPHREADER_MAVEN_MIRROR to another Maven repository."
             )
-        # The first part was from another day or another mirror: once more from byte 0.
+        # The first part is from another day or mirror: start again at byte 0.
 
 
 def _receive(
     jar: Jar, part: Path, start: int, client: httpx.Client, stopped: threading.Event
 ) -> None:
-    """Append the bytes from `start` on; rewrite the file if the reply is all of it."""
+    """Append the bytes from `start` on; rewrite the file if the reply is the whole file."""
     headers = {"Range": f"bytes={start}-"} if start else {}
     with client.stream("GET", jar.path, headers=headers) as response:
         status = response.status_code

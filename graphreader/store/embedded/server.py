@@ -1,6 +1,6 @@
-"""The embedded server of a home: finds it, starts it, stops it, for any number of callers at once.
+"""Start, search and stop of the embedded server of a folder, for parallel callers.
 
-It is the server of a home if the process of the state file has its command line.
+A process is the server of a folder if the state file names it and its command line fits.
 """
 
 import json
@@ -25,7 +25,7 @@ from graphreader.store.embedded.process import (
     ServerHome,
     end,
     end_of_logs,
-    is_gone,
+    has_ended,
     java,
     launch,
     lock_folder,
@@ -38,16 +38,16 @@ from graphreader.store.embedded.process import (
 logger = logging.getLogger("graphreader.store")
 
 _START_SECONDS = 120.0
-"""How long a starting server may write nothing into its logs; a start usually takes 5 to 10."""
+"""Longest silence in the logs of a starting server; a start usually takes 5 to 10 seconds."""
 
 _BUSY_SECONDS = 20.0
-"""How long a server that has answered before may neither answer nor write into its logs."""
+"""Longest silence, without answer and log entry, of a server that has answered before."""
 
 _HANDSHAKE_SECONDS = 2.0
 _QUERY_SECONDS = 5.0
-_CLOCK_SECONDS = 2.0  # by which the reported start time of a process wavers
+_CLOCK_SECONDS = 2.0  # error of the reported start time of a process
 
-# The magic number of Bolt, then the offered versions: 5.0 to 5.4, and nothing else.
+# The magic number of Bolt, then the offered versions: only 5.0 to 5.4.
 _HANDSHAKE = bytes.fromhex("6060b017") + bytes.fromhex("00040405") + bytes(12)
 
 _STATE = "server.json"
@@ -55,7 +55,7 @@ _STATE = "server.json"
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
-    """A server that answers: `uri` is for drivers, `http` the Browser's root for people."""
+    """A server that answers; `uri` is its address for drivers, `http` for Neo4j Browser."""
 
     uri: str
     username: str
@@ -68,7 +68,7 @@ class RunningServer:
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """The process of a server that has answered, and its version of Neo4j."""
+    """The record of a server that has answered: its process and its version of Neo4j."""
 
     pid: int
     home: str
@@ -76,7 +76,7 @@ class ServerState:
 
 
 def running(settings: Settings) -> RunningServer | None:
-    """Return the server of these settings if it answers, within milliseconds; else None."""
+    """Return the server of the settings if it answers, within milliseconds; else None."""
     home = ServerHome.of(settings)
     access, state = home.access(), _read_state(home)
     if not access or not state or not _speaks_bolt(access.bolt):
@@ -85,7 +85,7 @@ def running(settings: Settings) -> RunningServer | None:
 
 
 def browser_address(settings: Settings) -> str | None:
-    """The address of Neo4j Browser, None if the embedded server does not run."""
+    """The address of Neo4j Browser; None if the embedded server does not run."""
     if settings.neo4j_uri:
         host = urlsplit(settings.neo4j_uri).hostname or "localhost"
         host = f"[{host}]" if ":" in host else host
@@ -96,10 +96,10 @@ def browser_address(settings: Settings) -> str | None:
 
 
 def ensure_running(settings: Settings, progress: Progress | None = None) -> RunningServer:
-    """The server of these settings, which is downloaded, installed and started if need be.
+    """Return the server of the settings; download, install and start it if necessary.
 
-    It runs on after this process. Waits while another process starts it. Raises ServerError where
-    it ends or does not answer, and DownloadError where a file cannot be fetched or is wrong.
+    It outlives this process. Waits while another process starts it. Raises ServerError if it ends
+    or does not answer, and DownloadError if a file cannot be fetched or is wrong.
     """
     report = progress or no_progress
     server = running(settings)
@@ -112,7 +112,7 @@ def ensure_running(settings: Settings, progress: Progress | None = None) -> Runn
 
 
 def stop(settings: Settings) -> bool:
-    """Stop the server of these settings; False where none runs."""
+    """Stop the server of the settings; return False if none runs."""
     home = ServerHome.of(settings)
     if not home.folder.exists():
         return False
@@ -127,9 +127,9 @@ def stop(settings: Settings) -> bool:
 
 
 def _adopt(home: ServerHome, report: Progress) -> RunningServer | None:
-    """Wait for a server that is starting, too busy, or lost its state; without password end it.
+    """Wait for a server that is starting, busy, or without state file; end it without password.
 
-    None if there is none, or it ends meanwhile, as one that was killed a moment ago.
+    Return None if there is no server, or it ends meanwhile (killed a moment ago).
     """
     process, access = _find_process(home), home.access()
     if not process:
@@ -141,16 +141,16 @@ def _adopt(home: ServerHome, report: Progress) -> RunningServer | None:
     try:
         return _wait_for(process, home, access, report, seconds)
     except ServerError:
-        if is_gone(process):
+        if has_ended(process):
             return None
         raise
 
 
 def _start(home: ServerHome, settings: Settings, report: Progress) -> RunningServer:
-    # Imported here, because httpx takes 0.2 s, and a server that runs needs no jars.
+    # Imported here, because httpx takes 0.2 s, and a running server needs no jars.
     from graphreader.store.embedded.jars import provide_jars  # noqa: PLC0415
 
-    java()  # raises where there is none, before anything is fetched
+    java()  # raises before anything is fetched
     jars = provide_jars(home.version, settings.cache, settings.maven_mirror, report)
     access = home.make_access()
     home.configure(access, settings)
@@ -162,19 +162,19 @@ def _start(home: ServerHome, settings: Settings, report: Progress) -> RunningSer
         logger.info("Starting the embedded Neo4j %s (process %d)", home.version, process.pid)
         return _wait_for(process, home, access, report, _START_SECONDS)
     except BaseException:
-        end(process)  # also at Ctrl-C: an interrupted start leaves no server behind
+        end(process)  # also on Ctrl-C: an interrupted start leaves no server behind
         raise
 
 
 def _wait_for(
     process: psutil.Process, home: ServerHome, access: Access, report: Progress, seconds: float
 ) -> RunningServer:
-    """Wait until the server answers, as long as its logs grow in so many `seconds`."""
+    """Wait until the server answers; give up if its logs do not grow for `seconds`."""
     began = process.create_time()
     deadline, logged = time.monotonic() + seconds, size_of_logs(home)
     while time.monotonic() < deadline:
         report("starting", 0, None)
-        if is_gone(process):
+        if has_ended(process):
             raise ServerError(
                 f"Neo4j ended while it was starting. The end of its log in {home.logs}:\n"
                 + end_of_logs(home, began - _CLOCK_SECONDS)
@@ -208,7 +208,7 @@ def _describe(home: ServerHome, access: Access, state: ServerState) -> RunningSe
 
 
 def _read_state(home: ServerHome) -> ServerState | None:
-    """The stored state, if its process still runs and is the server of this home."""
+    """Return the stored state if its process still runs and is the server of this folder."""
     state = home.read(_STATE, ServerState)
     if state is None or state.home != str(home.folder):
         return None
@@ -219,20 +219,20 @@ def _read_state(home: ServerHome) -> ServerState | None:
 
 
 def _find_process(home: ServerHome) -> psutil.Process | None:
-    """Return the server process of this home, also one that is starting or lost its state."""
+    """Search the server process of this folder, also if it is starting or has no state file."""
     return next((one for one in psutil.process_iter() if _serves(one, home)), None)
 
 
 def _serves(process: psutil.Process, home: ServerHome) -> bool:
-    """Whether a process is a living server of this home, by its command line."""
+    """Whether a process is a living server of this folder, by its command line."""
     try:
-        return home.argument in process.cmdline() and not is_gone(process)
+        return home.argument in process.cmdline() and not has_ended(process)
     except psutil.Error:
         return False
 
 
 def _speaks_bolt(port: int) -> bool:
-    """Whether a server speaks Bolt at a loopback port; about a millisecond where it does."""
+    """Whether a server speaks Bolt at a loopback port; takes about a millisecond."""
     try:
         address = LOOPBACK, port
         with socket.create_connection(address, timeout=_HANDSHAKE_SECONDS) as connection:
@@ -244,12 +244,15 @@ def _speaks_bolt(port: int) -> bool:
 
 def _answered_version(access: Access) -> str | None:
     """Return the server's version once it speaks Bolt and HTTP; else None."""
-    from http.client import HTTPConnection  # noqa: PLC0415  # a server that runs is not asked
+    from http.client import HTTPConnection  # noqa: PLC0415  # not needed for a running server
 
     if not _speaks_bolt(access.bolt):
         return None
     connection = HTTPConnection(LOOPBACK, access.http, timeout=_QUERY_SECONDS)
-    with closing(connection), suppress(Exception):  # a program at this port may answer anything
+    with (
+        closing(connection),
+        suppress(Exception),
+    ):  # another program may answer anything at this port
         connection.request("GET", "/")
         return str(json.load(connection.getresponse())["neo4j_version"])
     return None
