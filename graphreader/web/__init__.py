@@ -1,1 +1,1 @@
-"""The page for people and the HTTP interface for programs: `graphreader serve`."""
+"""The web server `graphreader serve`: pages for people, an HTTP interface for programs."""

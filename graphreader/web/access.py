@@ -1,7 +1,7 @@
-"""Who may do what: access tokens, their roles, corpora and limits, in a database.
+"""Access tokens in a database, with their roles, corpora and limits.
 
-A token is shown once, when it is made; the database has its SHA-256 alone. That suffices for 256
-random bits. A revoked or expired token is refused from the next request on.
+A token is shown once, when it is created; the database stores only its SHA-256, which suffices for
+256 random bits. A revoked or expired token is refused from the next request on.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from graphreader.errors import BudgetError, GraphReaderError, UsageError
 
 T = TypeVar("T")
 Role = Literal["reader", "writer", "admin"]
-"""A reader asks and looks, a writer also reads texts in and deletes, an admin sees all corpora."""
+"""The role of a token: a reader asks, a writer also changes texts, an admin has all corpora."""
 
 PREFIX = "gr_"
 _DAY = 86_400
@@ -52,7 +52,7 @@ class AccessError(GraphReaderError):
 
 
 class NotAllowedError(Exception):
-    """The token's role does not allow this."""
+    """The token's role does not allow the request."""
 
 
 class LimitError(BudgetError):
@@ -61,9 +61,10 @@ class LimitError(BudgetError):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """An access token without its secret; times in seconds of the epoch.
+    """An access token without its secret; times in epoch seconds.
 
-    `corpora` None are all; `questions` at once, `calls` and `tokens` a day (UTC), None: no limit.
+    `corpora` None means all. Limits: `questions` at once, `calls` and `tokens` per day (UTC); None:
+    no limit.
     """
 
     name: str
@@ -81,16 +82,16 @@ class Token:
 
     @property
     def writes(self) -> bool:
-        """Whether texts may be read in and deleted."""
+        """Whether the holder may add and delete texts."""
         return self.role != "reader"
 
 
 LOCAL = Token("local", "admin", None, 0.0, questions=100)
-"""All who are at this machine, where the server listens on loopback alone and asks for no token."""
+"""The token of all users of this machine, for a server on loopback only, without tokens."""
 
 
 class TokenStore:
-    """The tokens at a place. Methods block, and raise AccessError."""
+    """The tokens in a SQLite file or PostgreSQL. Methods block, and raise AccessError."""
 
     def __init__(self, place: Path | str) -> None:
         remedy = "delete it and make new tokens"
@@ -107,7 +108,7 @@ class TokenStore:
         calls: int | None = None,
         tokens: int | None = None,
     ) -> str:
-        """Make a token and return its secret. Raises UsageError where it would make no sense."""
+        """Create a token and return its secret. Raises UsageError for senseless values."""
         if not name.strip() or len(name) > 100 or not name.isprintable():
             raise UsageError("A token's name has 1 to 100 printable characters: choose another.")
         if role not in get_args(Role):
@@ -135,7 +136,7 @@ class TokenStore:
         return secret
 
     def find(self, secret: str) -> Token | None:
-        """The token with this secret, unless it is revoked or has expired."""
+        """Return the token with this secret, unless it is revoked or expired."""
         query = f"SELECT {_COLUMNS} FROM tokens WHERE hash = ?"
         rows = self._database.read(query, _hash(secret))
         token = _token(rows[0]) if rows else None
@@ -143,29 +144,29 @@ class TokenStore:
         return None if expired else token
 
     async def afind(self, secret: str) -> Token | None:
-        """`find` in the thread of the database."""
+        """Return the token with this secret, without blocking, like `find`."""
         return await self.arun(lambda tokens: tokens.find(secret))
 
     async def arun(self, work: Callable[["TokenStore"], T]) -> T:
-        """Call methods in the thread of the database."""
+        """Run `work`, which calls blocking methods, in the database's thread."""
         return await self._database.arun(lambda: work(self))
 
     def named(self, name: str) -> Token | None:
-        """The token of that name, unless it is revoked."""
+        """Return the token with a name, unless it is revoked."""
         return next((one for one in self.all() if one.name == name), None)
 
     def all(self) -> list[Token]:
-        """All tokens that are not revoked, by name."""
+        """Return all tokens that are not revoked, sorted by name."""
         rows = self._database.read(f"SELECT {_COLUMNS} FROM tokens ORDER BY name")
         return [_token(row) for row in rows]
 
     def revoke(self, name: str) -> None:
-        """Delete a token. Raises UsageError if there is none of that name."""
+        """Delete a token by name. Raises UsageError if there is none."""
         if not self._database.write("DELETE FROM tokens WHERE name = ?", (name,)):
             raise UsageError(f"There is no token {name!r}: `graphreader token list` shows them.")
 
     def check_day(self, token: Token) -> None:
-        """Raise LimitError if the calls or tokens of today are used up."""
+        """Raise LimitError if today's calls or tokens are used up."""
         if token.calls is None and token.tokens is None:
             return
         query = "SELECT calls, tokens FROM spent WHERE name = ? AND day = ?"
@@ -186,7 +187,7 @@ class TokenStore:
         return DayAllowance(self, token) if token and limited else None
 
     def spend(self, token: Token, calls: int, tokens: int) -> None:
-        """Count what a request took."""
+        """Add the calls and tokens of a request to today's count."""
         self._database.write(
             "INSERT INTO spent (name, day, calls, tokens) VALUES (?, ?, ?, ?) "
             "ON CONFLICT (name, day) DO UPDATE SET "
@@ -195,7 +196,7 @@ class TokenStore:
         )
 
     def close(self) -> None:
-        """Close the connection; later use opens another one."""
+        """Close the connection; later use opens a new connection."""
         self._database.close()
 
 
@@ -216,7 +217,7 @@ class DayAllowance:
         await self.store.arun(reserve)
 
     async def settle(self, calls: int, tokens: int) -> None:
-        """Replace what was reserved; a failure of the database fails no request."""
+        """Correct a reservation by the real cost; a database failure fails no request."""
         with suppress(AccessError):
             await self.store.arun(lambda store: store.spend(self.token, calls, tokens))
 

@@ -1,4 +1,4 @@
-"""The application of `graphreader serve`: page, HTTP interface, MCP, health and metrics."""
+"""The FastAPI application of `graphreader serve`: pages, HTTP interface, MCP, health, metrics."""
 
 import asyncio
 import logging
@@ -39,7 +39,7 @@ used, a request brings one: `Authorization: Bearer TOKEN`.
 """
 
 
-MOST_BODY = 4 << 20  # bytes of a request that reads no texts in
+MOST_BODY = 4 << 20  # bytes of a request other than an upload
 READY_SECONDS = 2.0  # for Neo4j to answer
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -47,7 +47,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """How the server is reached; with `tokens` each request needs one."""
+    """Options of the server: addresses and access; with `tokens` each request needs a token."""
 
     tokens: bool = False
     hosts: Collection[str] = ()
@@ -56,9 +56,9 @@ class ServeOptions:
 
 
 def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
-    """The application around a reader, which it closes at its end.
+    """Create the application for a reader, which the application closes at its end.
 
-    It is to run in GraphReader's own event loop (`sync`).
+    It must run in GraphReader's own event loop (`sync`).
     """
     settings = reader.context.resources.settings
     tokens = TokenStore(settings.database_of("tokens")) if options.tokens else None
@@ -90,7 +90,7 @@ def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
         redoc_url=None,
         openapi_url="/openapi.json",
         max_body_size=MOST_BODY,
-        redirect_slashes=False,  # it would send to whatever host the request names
+        redirect_slashes=False,  # it would redirect to any host that the request names
         middleware=[
             Middleware(metrics.middleware),
             Middleware(
@@ -133,7 +133,7 @@ async def ready(request: Request) -> Response:
 
 @router.get("/metrics", response_class=PlainTextResponse)
 async def measured(request: Request) -> Response:
-    """Figures of this process for Prometheus; with tokens an admin's is needed."""
+    """Metrics of this process for Prometheus; with tokens an admin's token is needed."""
     if request.state.token.role != "admin":
         raise NotAllowedError("An admin's token is needed.")
     metrics: Metrics = request.app.state.metrics
@@ -143,10 +143,10 @@ async def measured(request: Request) -> Response:
 def make_server(
     reader: GraphReader, options: ServeOptions, *, proxy_headers: bool = False, grace: int = 10
 ) -> uvicorn.Server:
-    """The server of the application; connections have `grace` seconds to end."""
+    """Create the server of the application; connections have `grace` seconds to end."""
     config = uvicorn.Config(
         create_app(reader, options),
-        http="h11",  # strict, and the same whatever else is installed
+        http="h11",  # strict, and independent of what is installed
         log_config=None,
         log_level="warning",
         access_log=False,
@@ -173,9 +173,9 @@ class WebServer(uvicorn.Server):
 
 
 class Metrics:
-    """What Prometheus reads: requests by route and status, their seconds, questions under way.
+    """Metrics for Prometheus: requests by route and status, their duration, running questions.
 
-    Requests are logged as well, without anything that somebody has written.
+    Requests are logged as well, without user content.
     """
 
     def __init__(self) -> None:
@@ -194,7 +194,7 @@ class Metrics:
         )
 
     def middleware(self, app: ASGIApp) -> ASGIApp:
-        """Count and log what passes."""
+        """Wrap an application so that requests are counted and logged."""
 
         async def counting(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions over corpora: each corpus is a model, an answer is a completion.
+"""OpenAI's chat completions protocol: each corpus is a model, each answer a completion.
 
 The last message of the user is the question; earlier messages are the exchange that it follows up.
 """
@@ -24,7 +24,7 @@ router = APIRouter(tags=["OpenAI-compatible"], prefix="/v1")
 
 
 class Part(BaseModel):
-    """A part of a message; only texts are read."""
+    """A part of a message; only texts are used."""
 
     model_config = ConfigDict(extra="ignore")
     type: str
@@ -40,14 +40,14 @@ class Message(BaseModel):
 
     @property
     def text(self) -> str:
-        """The text of the message."""
+        """The text of the message, joined from its parts."""
         if isinstance(self.content, list):
             return "\n".join(one.text for one in self.content if one.type == "text")
         return self.content or ""
 
 
 class Completion(BaseModel):
-    """A request; options of language models, such as a temperature, do not count."""
+    """A request for a completion; options of language models such as a temperature are ignored."""
 
     model_config = ConfigDict(extra="ignore")
     model: str = Field(description="The name of a corpus.")
@@ -111,14 +111,14 @@ async def complete(asked: Completion, server: ServicesDep, visitor: Visitor) -> 
 
 
 def question_of(messages: Sequence[Message]) -> str:
-    """The last message, which must be the user's. Raises UsageError."""
+    """Return the last message, which must be the user's. Raises UsageError."""
     if messages[-1].role != "user" or not messages[-1].text.strip():
         raise UsageError("The last message must be the user's, with a question in it.")
     return messages[-1].text
 
 
 def earlier_of(messages: Sequence[Message], window: int) -> str:
-    """The exchange before the last message, as the prompts of a follow-up question show it."""
+    """Return the exchange before the last message, in the form for follow-up prompts."""
     earlier, question = "", None
     for one in messages[:-1]:
         if one.role == "user":
@@ -134,7 +134,7 @@ SOURCES = "\n\nSources:\n"
 
 
 def answer_text(reading: Reading) -> str:
-    """The answer with its explanation and its numbered sources."""
+    """The text of an answer with its explanation and numbered sources."""
     parts = [reading.answer, reading.explanation]
     text = "\n\n".join(part for part in parts if part)
     lines = [
@@ -145,7 +145,7 @@ def answer_text(reading: Reading) -> str:
 
 
 def annotations(reading: Reading) -> list[dict[str, Any]]:
-    """The citations as annotations; their places are those of the sources in the text."""
+    """The citations as annotations, at the positions of the sources in the text."""
     text, found = answer_text(reading), []
     for number, one in enumerate(reading.citations, 1):
         start = text.find(f"\n[{number}] ", max(text.find(SOURCES), 0)) + 1
@@ -159,7 +159,7 @@ def annotations(reading: Reading) -> list[dict[str, Any]]:
 
 
 async def _pieces(live: LiveRun, model: str, with_usage: bool) -> AsyncIterator[str]:
-    """The completion as chunks. What is written is told once, when the answer is final."""
+    """Yield the completion in chunks; the answer is sent once, when it is final."""
     head = _head(live, model, "chat.completion.chunk")
 
     def piece(delta: dict[str, Any], reason: str | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Routes of corpora: documents, uploads, jobs, and looking into the graph."""
+"""Routes of corpora: documents, uploads, jobs, and exploration of the graph."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ MOST_FILES = 5_000
 
 
 class Text(BaseModel):
-    """A text to read in; `id` names it, so that a later text of that name replaces it."""
+    """A text to add; `id` names it, so that a later text with this id replaces it."""
 
     text: str
     id: str = Field(min_length=1, max_length=300)
@@ -50,7 +50,7 @@ class Text(BaseModel):
 
 
 class Texts(BaseModel):
-    """Texts to read in."""
+    """The body of a JSON upload: texts to add."""
 
     documents: list[Text] = Field(min_length=1, max_length=MOST_FILES)
 
@@ -65,7 +65,7 @@ async def corpora(server: ServicesDep, visitor: Visitor, page: Paged) -> dict[st
 
 @router.get("/api/corpora/{corpus}")
 async def stats(corpus: Readable, server: ServicesDep) -> dict[str, Any]:
-    """Count what a corpus has."""
+    """Count the documents, chunks, facts and key elements of a corpus."""
     return asdict(await server.reader.at(corpus).astats())
 
 
@@ -101,10 +101,10 @@ async def delete_document(document: str, corpus: Writable, server: ServicesDep) 
 async def upload(
     request: Request, corpus: Writable, server: ServicesDep, visitor: Visitor
 ) -> Response:
-    """Read texts in: files as multipart/form-data, or JSON `{"documents": [{"id", "text"}]}`.
+    """Add texts: files as multipart/form-data, or JSON `{"documents": [{"id", "text"}]}`.
 
-    The reply is the job that reads them; the name of a file (a path with /, as of a folder) names
-    its document, so that a later file of that name replaces it.
+    The reply is the job that reads them. The name of a file (with / for folders) names its
+    document, so that a later file with this name replaces it.
     """
     check_corpus_name(corpus)
     if server.tokens:
@@ -132,14 +132,14 @@ async def upload(
 
 @router.post("/api/corpora/{corpus}/retry", status_code=HTTPStatus.ACCEPTED)
 async def retry(corpus: Writable, server: ServicesDep, visitor: Visitor) -> Response:
-    """Extract the facts of the chunks that have none, and of no others; the reply is the job."""
+    """Extract the facts of all chunks without facts; the reply is the job."""
     queued = await server.jobs.submit(server.jobs.new_id(), corpus, visitor.name, ())
     headers = {"Location": f"/api/jobs/{queued.job}"}
     return JSONResponse(asdict(queued), HTTPStatus.ACCEPTED, headers)
 
 
 class _Files:
-    """Writes the files of a multipart body, as it comes, each into a folder of its number."""
+    """A writer that streams the files of a multipart body into numbered folders."""
 
     def __init__(self, folder: Path) -> None:
         self.names: list[str] = []
@@ -153,7 +153,7 @@ class _Files:
 
     @property
     def callbacks(self) -> Any:
-        """What the parser calls."""
+        """The callbacks of the multipart parser."""
         return {
             "on_part_begin": self._begin,
             "on_header_field": self._add_to_header,
@@ -207,7 +207,7 @@ class _Files:
             self._file.write(data[start:end])
 
     def close(self) -> None:
-        """Close the file that is being written."""
+        """Close the current file."""
         if self._file:
             self._file.close()
             self._file = None
@@ -257,7 +257,7 @@ async def _receive_texts(request: Request, folder: Path) -> list[str]:
 
 
 def upload_name(name: str) -> str:
-    """The name of an uploaded file: a relative path without parts that lead elsewhere."""
+    """Clean the name of an uploaded file to a relative path without `..` or empty parts."""
     parts = PurePosixPath(without_controls(name.replace("\\", "/"))).parts
     kept = [part for part in (" ".join(one.split()) for one in parts) if part.strip(" ./")]
     if not kept or len("/".join(kept)) > 500:
@@ -268,7 +268,7 @@ def upload_name(name: str) -> str:
 
 
 def open_numbered(folder: Path, number: int, name: str) -> Any:
-    """Open a new file in a folder of that number; its name has the last part of `name`."""
+    """Open a new file, named by the last part of `name`, in a folder with the given number."""
     place = folder / str(number)
     place.mkdir(parents=True, mode=0o700)
     stem, suffix = os.path.splitext(PurePosixPath(name).name)
@@ -279,7 +279,7 @@ def open_numbered(folder: Path, number: int, name: str) -> Any:
 
 @router.get("/api/jobs")
 async def jobs(server: ServicesDep, visitor: Visitor, page: Paged) -> dict[str, Any]:
-    """List the jobs of reading in, newest first."""
+    """List the jobs that add texts, newest first."""
     found = [one for one in await server.jobs.store.all() if visitor.sees(one.corpus)]
     return page.of("jobs", [asdict(one) for one in found])
 
@@ -293,14 +293,14 @@ async def _job(job: str, server: ServicesDep, visitor: Visitor) -> Job:
 
 @router.get("/api/jobs/{job}")
 async def show_job(job: str, server: ServicesDep, visitor: Visitor) -> dict[str, Any]:
-    """Show a job and how far it is."""
+    """Show a job and its progress."""
     found = await _job(job, server, visitor)
     return {**asdict(found), "progress": dict(server.jobs.progress_of(job))}
 
 
 @router.get("/api/jobs/{job}/events")
 async def watch_job(job: str, server: ServicesDep, visitor: Visitor) -> Response:
-    """Watch a job: itself and its progress, whenever they change."""
+    """Watch a job: the job with its progress, after each change."""
     await _job(job, server, visitor)
 
     async def events() -> AsyncIterator[ServerSentEvent]:
@@ -312,7 +312,7 @@ async def watch_job(job: str, server: ServicesDep, visitor: Visitor) -> Response
 
 @router.post("/api/jobs/{job}/cancel", status_code=HTTPStatus.NO_CONTENT)
 async def cancel_job(job: str, server: ServicesDep, visitor: Visitor) -> None:
-    """Cancel a job; what it has read stays."""
+    """Cancel a job; the texts that it has read stay."""
     found = await _job(job, server, visitor)
     must_write(visitor)
     await server.jobs.cancel(found)
@@ -342,14 +342,14 @@ async def neighbors(
     server: ServicesDep,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> dict[str, Any]:
-    """Find the key elements of common facts, those that share most first."""
+    """Find the key elements that share facts with a key element, most shared facts first."""
     found = await server.reader.at(corpus).aneighbors(element, limit=limit)
     return {"neighbors": [asdict(one) for one in found]}
 
 
 @router.get("/api/corpora/{corpus}/documents/{document}/outline")
 async def outline(document: str, corpus: Readable, server: ServicesDep) -> dict[str, Any]:
-    """The outline of a document: its headings, and a sentence about each chunk."""
+    """Show the outline of a document: its headings, and a sentence about each chunk."""
     return {"chunks": [asdict(one) for one in await server.reader.at(corpus).aoutline(document)]}
 
 
@@ -361,7 +361,7 @@ async def chunk(document: str, chunk: int, corpus: Readable, server: ServicesDep
 
 @router.get("/api/corpora/{corpus}/export")
 async def export(corpus: Readable, server: ServicesDep) -> Response:
-    """The whole corpus as JSON Lines, for `graphreader import`."""
+    """Export the whole corpus as JSON Lines, for `graphreader import`."""
     folder = await asyncio.to_thread(tempfile.mkdtemp, prefix="graphreader-export-")
     remove = BackgroundTask(shutil.rmtree, folder, True)
     try:

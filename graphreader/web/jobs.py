@@ -1,4 +1,4 @@
-"""Jobs of reading texts in: a queue in a database, so that a restart or another server goes on."""
+"""The queue of jobs that add texts, in a database: a restart or another server continues it."""
 
 import asyncio
 import hashlib
@@ -35,9 +35,9 @@ from graphreader.web.problems import detail_of
 
 State = Literal["queued", "running", "finished", "failed", "cancelled"]
 _OPEN = ("queued", "running")
-KEPT = 200  # jobs that are over
-_POLL_SECONDS = 2.0  # between looks at what other servers have done
-_OUTAGE_SECONDS = 5.0  # after which a job goes on that has lost Neo4j
+KEPT = 200  # finished jobs
+_POLL_SECONDS = 2.0  # between two checks for jobs of other servers
+_OUTAGE_SECONDS = 5.0  # after which a job that has lost Neo4j continues
 _TABLES = """
 CREATE TABLE IF NOT EXISTS jobs (
     id TEXT PRIMARY KEY,
@@ -66,11 +66,11 @@ logger = logging.getLogger("graphreader.web")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Files to read into a corpus, by the names that they were sent under; times of the epoch.
+    """A job that reads files, given by their uploaded names, into a corpus; times in epoch seconds.
 
-    Without files the chunks that have no facts yet are read again.
+    Without files it extracts the facts of chunks that have none.
 
-    `report` is the outcome of each file, `error` why the job has failed.
+    `report` is the outcome of each file, `error` the reason of a failed job.
     """
 
     job: str
@@ -86,7 +86,7 @@ class Job:
 
 @dataclass(slots=True)
 class JobProgress:
-    """How far a job is: `documents` as in its report, with the chunks `done` of those `asked`."""
+    """The progress of a job: `documents` as in its report, with chunks `done` of chunks `asked`."""
 
     documents: dict[str, dict[str, Any]] = field(default_factory=dict)
     vectors: EmbeddingProgress | None = None
@@ -94,7 +94,7 @@ class JobProgress:
     waiting: str = ""
 
     def add(self, event: IngestEvent) -> None:
-        """Take the next event of the ingest into account."""
+        """Update the progress by the next event of the ingest."""
         self.waiting = ""
         match event:
             case DocumentStart(title=title, chunks=chunks, missing=missing):
@@ -115,7 +115,7 @@ class JobProgress:
                 self.waiting = text
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
+        """Convert the progress to plain JSON types."""
         return {
             "documents": list(self.documents.values()),
             "vectors": asdict(self.vectors) if self.vectors else None,
@@ -125,7 +125,7 @@ class JobProgress:
 
 
 class JobStore:
-    """The jobs at a place, and where servers share it, their files. Methods raise RunsError.
+    """The stored jobs, with their files if several servers share them. Methods raise RunsError.
 
     The server that works on a job holds the lock of its corpus, which ends with the server.
     """
@@ -136,7 +136,7 @@ class JobStore:
         self.is_shared = self._database.is_shared
 
     async def add(self, job: Job, folder: Path) -> None:
-        """Enter a new job, with the files in its folder where other servers may do it."""
+        """Store a new job, with the files of its folder if other servers may do it."""
         names = [_file_in(folder, number) for number in range(len(job.files) * self.is_shared)]
 
         def write(connection: Any) -> None:
@@ -158,7 +158,7 @@ class JobStore:
         await self._database.arun(lambda: self._database.do("written", write))
 
     async def fetch_files(self, job: Job, folder: Path) -> None:
-        """Write the files of a job, which another server may have received, into a folder."""
+        """Write the files of a job, perhaps received by another server, into a folder."""
         query = "SELECT name, content FROM job_files WHERE job = ? AND number = ?"
         for number in range(len(job.files) * self.is_shared):
             for name, content in await self._database.aread(query, job.job, number):
@@ -173,7 +173,7 @@ class JobStore:
         report: Mapping[str, Any] | None = None,
         error: str | None = None,
     ) -> None:
-        """Record another state of a job; one that was cancelled stays so."""
+        """Change the state of a job; a cancelled job stays cancelled."""
         text = json.dumps(report, ensure_ascii=False) if report else None
         await self._database.awrite(
             "UPDATE jobs SET state = ?, updated = ?, report = ?, error = ? "
@@ -184,20 +184,20 @@ class JobStore:
             await self._database.awrite("DELETE FROM job_files WHERE job = ?", (job,))
 
     async def find(self, job: str) -> Job | None:
-        """The job of that id."""
+        """Return the job with an id, if there is one."""
         found = await self._jobs("WHERE id = ?", job)
         return found[0] if found else None
 
     async def all(self) -> list[Job]:
-        """All jobs, newest first."""
+        """Return all jobs, newest first."""
         return await self._jobs("ORDER BY created DESC, id")
 
     async def latest(self, corpus: str, most: int) -> list[Job]:
-        """The latest jobs of a corpus, newest first."""
+        """Return the latest jobs of a corpus, newest first."""
         return await self._jobs("WHERE corpus = ? ORDER BY created DESC, id LIMIT ?", corpus, most)
 
     async def claim(self) -> Job | None:
-        """The oldest job that is to be done in a corpus where no other server works; locks that."""
+        """Return the oldest waiting job of a corpus without a working server; lock the corpus."""
         for job in await self._jobs("WHERE state IN ('queued', 'running') ORDER BY created, id"):
             lock = _lock_of(job.corpus)
             if await self._database.arun(partial(self._database.try_lock, lock)):
@@ -208,11 +208,11 @@ class JobStore:
         return None
 
     async def release(self, job: Job) -> None:
-        """Give the lock back, after a job."""
+        """Release the lock of a corpus after a job."""
         await self._database.arun(lambda: self._database.unlock(_lock_of(job.corpus)))
 
     async def forget_old(self) -> None:
-        """Delete all but the newest jobs that are over."""
+        """Delete all finished jobs except the newest."""
         await self._database.awrite(
             "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE state NOT IN "
             "('queued', 'running') ORDER BY updated DESC LIMIT 1000000 OFFSET ?)",
@@ -220,7 +220,7 @@ class JobStore:
         )
 
     async def aclose(self) -> None:
-        """Close the connection, which gives the locks back."""
+        """Close the connection, which releases the locks."""
         await self._database.arun(self._database.close)
 
     async def _jobs(self, clause: str, *values: Any) -> list[Job]:
@@ -229,7 +229,7 @@ class JobStore:
 
 
 def _file_in(folder: Path, number: int) -> Path:
-    """The file of that number in the folder of a job."""
+    """The path of the numbered file in the folder of a job."""
     return next(folder.joinpath(str(number)).iterdir())
 
 
@@ -245,9 +245,9 @@ def _job(row: Row) -> Job:
 
 
 class Jobs:
-    """Does one job after the other; those that wait or were interrupted go on after a restart.
+    """The worker that does one job after the other, and continues them after a restart.
 
-    Servers that share the jobs do those of one corpus in turn, those of several side by side.
+    Several servers do the jobs of one corpus in turn, and the jobs of several corpora in parallel.
     """
 
     def __init__(self, reader: GraphReader, tokens: TokenStore | None) -> None:
@@ -264,11 +264,11 @@ class Jobs:
         self._is_closed = False
 
     def start(self) -> None:
-        """Begin to work."""
+        """Start the worker."""
         self._worker = asyncio.create_task(self._work())
 
     async def aclose(self) -> None:
-        """End, for those who watch as well; what is under way goes on after the next start."""
+        """Stop the worker and end all streams; an interrupted job continues at the next start."""
         self._is_closed = True
         self._notify()
         if self._worker:
@@ -277,15 +277,15 @@ class Jobs:
         await self.store.aclose()
 
     def folder_of(self, job: str) -> Path:
-        """The folder for the files of a job, one folder a file, by their numbers."""
+        """The folder for the files of a job, with a numbered subfolder for each file."""
         return self._folder / job
 
     def new_id(self) -> str:
-        """The id of a new job, whose files can be put into its folder."""
+        """Make the id of a new job, whose files can be put into its folder."""
         return uuid4().hex[:12]
 
     async def submit(self, job: str, corpus: str, holder: str, names: Sequence[str]) -> Job:
-        """Queue a job, of which the files are in its folder."""
+        """Queue a job whose files are in its folder."""
         now = time.time()
         new = Job(job, corpus, holder, tuple(names), "queued", now, now)
         await self.store.add(new, self.folder_of(job))
@@ -295,11 +295,11 @@ class Jobs:
         return new
 
     def progress_of(self, job: str) -> Mapping[str, Any]:
-        """How far a job under way here is: each document, vectors, merging, what it waits for."""
+        """The progress of a job that runs here: documents, vectors, merging, current waiting."""
         return progress.as_dict() if (progress := self._progress.get(job)) else {}
 
     async def cancel(self, job: Job) -> None:
-        """Cancel a job; what was read stays."""
+        """Cancel a job; the texts that it has read stay."""
         if job.state in _OPEN:
             await self.store.change(job.job, "cancelled")
             if self._current and self._current[0] == job.job:
@@ -309,7 +309,7 @@ class Jobs:
         self._notify()
 
     async def watch(self, job: str) -> AsyncIterator[Mapping[str, Any]]:
-        """Yield the job with its progress whenever it changes, until it is over."""
+        """Yield the job with its progress after each change, until it has ended."""
         latest: Mapping[str, Any] = {}
         while found := await self.store.find(job):
             changed = self._changed
@@ -348,7 +348,7 @@ class Jobs:
                 await self.store.release(job)
 
     async def _wait_for(self, event: asyncio.Event) -> None:
-        """Wait for an event of this server, or a moment where other servers work as well."""
+        """Wait for an event of this server, at most _POLL_SECONDS if other servers work as well."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_POLL_SECONDS if self.store.is_shared else None):
                 await event.wait()
@@ -393,12 +393,12 @@ class Jobs:
             report = found.as_dict()
         except NothingReadError as failure:
             state, report, error = "failed", failure.report.as_dict(), str(failure)
-        except Neo4jUnavailableError as failure:  # for longer than its statements are tried again
+        except Neo4jUnavailableError as failure:  # after all retries of its statements
             progress.waiting = str(failure)
             self._notify()
             await asyncio.sleep(_OUTAGE_SECONDS)
-            return  # it is still the next job
-        except (RunsError, AccessError):  # for longer than they are waited for
+            return  # the job stays the next one
+        except (RunsError, AccessError):  # after all retries
             await asyncio.sleep(_OUTAGE_SECONDS)
             return
         except GraphReaderError as failure:
@@ -413,7 +413,7 @@ class Jobs:
             await self.store.forget_old()
         except RunsError:
             await asyncio.sleep(_OUTAGE_SECONDS)
-            return  # done once more, it finds all of its texts read
+            return  # a repetition would find all texts read
         await self._delete_files(job)
         self._notify()
 

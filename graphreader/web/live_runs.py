@@ -1,4 +1,4 @@
-"""Runs under way in this process: anyone who may see one can watch it, also late or again."""
+"""Running questions of this process, which several clients can watch, from any event on."""
 
 import asyncio
 import json
@@ -22,30 +22,30 @@ from graphreader.web.access import LimitError, Token, TokenStore
 from graphreader.web.problems import detail_of, status_of
 from graphreader.web.run_progress import RunProgress
 
-UNKEPT_SECONDS = 3_600.0  # the same, for runs that are kept nowhere else
-KEPT_SECONDS = 60.0  # for which a run that is over can still be watched from its events
-QUESTIONS_AT_ONCE = 16  # of a token without a limit of its own
+STORED_SECONDS = 60.0  # how long a finished run of the run store can still be watched from memory
+UNSTORED_SECONDS = 3_600.0  # how long a finished run that is not stored can still be watched
+QUESTIONS_AT_ONCE = 16  # for a token without a limit of its own
 
 logger = logging.getLogger("graphreader.web")
 
 
 @dataclass(frozen=True, slots=True)
 class LiveEvent:
-    """An event as JSON, which is encoded once for all who watch."""
+    """An event of a run encoded as JSON, once for all clients."""
 
     name: str
     data: str
 
     @classmethod
     def of(cls, event: Event) -> "LiveEvent":
-        """An event of a run."""
+        """Encode an event of a run."""
         if isinstance(event, QuestionAnswered):
             return cls.named("QuestionAnswered", reading=event.reading.as_dict())
         return cls.named(type(event).__name__, **as_plain(event))
 
     @classmethod
     def named(cls, name: str, **values: Any) -> "LiveEvent":
-        """An event of that name with these values."""
+        """Encode an event given by its name and values."""
         return cls(name, json.dumps({"event": name, **values}, ensure_ascii=False))
 
 
@@ -53,12 +53,12 @@ STOPPED = LiveEvent.named("Stopped")
 
 
 def failed(status: int, detail: str) -> LiveEvent:
-    """The last event of a run that has failed."""
+    """The last event of a failed run."""
     return LiveEvent.named("Failed", status=status, detail=detail)
 
 
 def events_of(kept: KeptRun) -> list[LiveEvent]:
-    """The events of a kept run, and how it ended."""
+    """The events of a stored run, with an event for its end."""
     events = [LiveEvent.of(one) for one in kept.events]
     if kept.reading:
         events.append(LiveEvent.of(QuestionAnswered(kept.reading)))
@@ -71,7 +71,7 @@ def events_of(kept: KeptRun) -> list[LiveEvent]:
 
 @dataclass(slots=True)
 class LiveRun:
-    """A run with its events so far; `ended` is a moment of the clock."""
+    """A run with its events so far; `ended` is a time of the monotonic clock."""
 
     run: str
     holder: str
@@ -87,7 +87,7 @@ class LiveRun:
 
     @property
     def corpus(self) -> str:
-        """The corpus that is asked."""
+        """The corpus of the question."""
         return self.progress.corpus
 
     @property
@@ -97,17 +97,17 @@ class LiveRun:
 
     @property
     def reading(self) -> Reading | None:
-        """The reading, once the question is answered."""
+        """The reading; None until the question is answered."""
         return self.progress.reading
 
     def add(self, event: LiveEvent) -> None:
-        """Add an event and wake those who watch."""
+        """Add an event and wake all watchers."""
         self.events.append(event)
         self.changed.set()
         self.changed = asyncio.Event()
 
     async def watch(self, after: int = 0) -> AsyncIterator[tuple[int, LiveEvent]]:
-        """Yield the events behind the first `after` ones with their numbers, to the end."""
+        """Yield (number, event) for all events after the first `after`, until the run ends."""
         after = behind(after, self.events)
         while True:
             changed = self.changed
@@ -119,7 +119,7 @@ class LiveRun:
             await changed.wait()
 
     async def result(self) -> Reading:
-        """Wait for the reading. Raises the failure that ended the run."""
+        """Wait for the reading. Raises the error that ended the run."""
         if self.task:
             await asyncio.shield(asyncio.gather(self.task, return_exceptions=True))
         if self.failure:
@@ -130,15 +130,15 @@ class LiveRun:
 
 
 def behind(after: int, events: Sequence[LiveEvent]) -> int:
-    """How many events to leave out for a watcher who has seen so many.
+    """Index of the first event to send to a client that has seen `after` events.
 
-    None, if it has seen more than there are: it watched the run before it was replayed.
+    It is 0 if the client has seen more events than there are: the run was replayed since.
     """
     return after if after <= len(events) else 0
 
 
 class LiveRuns:
-    """The runs that this process has begun, and its limits of questions at once."""
+    """The runs that this process has started, with limits of simultaneous questions."""
 
     def __init__(self, resources: Resources, tokens: TokenStore | None) -> None:
         self._resources = resources
@@ -148,11 +148,11 @@ class LiveRuns:
 
     @property
     def under_way(self) -> int:
-        """How many runs are under way."""
+        """The number of runs that have not ended."""
         return sum(one.ended is None for one in self._runs.values())
 
     def find(self, run: str) -> LiveRun | None:
-        """The run of that id, if it is under way or has just ended: another server may go on."""
+        """Return the run with an id, if it is running here or has just ended."""
         live = self._runs.get(run)
         return None if live and _is_over(live, time.monotonic()) else live
 
@@ -166,12 +166,12 @@ class LiveRuns:
         request: RunRequest,
         *,
         events: AsyncGenerator[Event] | None = None,
-        heard: Callable[[Event], None] | None = None,
+        on_event: Callable[[Event], None] | None = None,
     ) -> LiveRun:
-        """Begin or resume a run for the holder of a token; `heard` is called with its events.
+        """Start or resume a run for the holder of a token; `on_event` is called with each event.
 
-        `events` are those of another reader, whose runs are not kept but for an hour here.
-        Raises LimitError.
+        `events` are the events of another reader, whose runs stay only here, for an hour. Raises
+        LimitError.
         """
         if self._tokens and not self._under_way(request.run):
             await self._tokens.arun(lambda tokens: tokens.check_day(token))
@@ -192,15 +192,15 @@ class LiveRuns:
             )
         progress = RunProgress(request.corpus, request.question)
         live = LiveRun(id, token.name, progress, request.follow, is_kept=events is None)
-        live.add(LiveEvent.of(RunBegan(id)))  # at once: the rest waits for Neo4j
+        live.add(LiveEvent.of(RunBegan(id)))  # at once: later events wait for Neo4j
         self._runs[id] = live
         request = request if request.resume else replace(request, run=id)
         stream = with_waiting(events or execute(self._resources, request))
-        live.task = asyncio.create_task(self._follow(live, token, stream, heard))
+        live.task = asyncio.create_task(self._follow(live, token, stream, on_event))
         return live
 
     async def stop(self, run: str) -> bool:
-        """Stop a run, which can be resumed; False if it is not under way here."""
+        """Stop a run, which can be resumed; return False if it does not run here."""
         live = self._under_way(run)
         if not live or not live.task:
             return False
@@ -209,12 +209,12 @@ class LiveRuns:
         return True
 
     def forget(self, run: str) -> None:
-        """Forget a run that is over and was deleted."""
+        """Forget an ended run that was deleted."""
         if (live := self._runs.get(run)) and live.ended is not None:
             del self._runs[run]
 
     async def aclose(self) -> None:
-        """Stop all runs, which can be resumed, and begin no other."""
+        """Stop all runs, which can be resumed; refuse new runs."""
         self._is_closed = True
         await asyncio.gather(*map(self.stop, list(self._runs)))
 
@@ -223,7 +223,7 @@ class LiveRuns:
         live: LiveRun,
         token: Token,
         events: AsyncGenerator[Event],
-        heard: Callable[[Event], None] | None,
+        on_event: Callable[[Event], None] | None,
     ) -> None:
         if self._tokens:
             allowance.set(self._tokens.allowance(token))
@@ -231,8 +231,8 @@ class LiveRuns:
             async with aclosing(events):
                 async for event in events:
                     live.progress.add(event)
-                    if heard:
-                        heard(event)
+                    if on_event:
+                        on_event(event)
                     if not isinstance(event, RunBegan):
                         live.add(LiveEvent.of(event))
         except GraphReaderError as error:
@@ -252,5 +252,5 @@ class LiveRuns:
 
 
 def _is_over(live: LiveRun, now: float) -> bool:
-    kept = KEPT_SECONDS if live.is_kept else UNKEPT_SECONDS
-    return live.ended is not None and now - live.ended > kept
+    seconds = STORED_SECONDS if live.is_kept else UNSTORED_SECONDS
+    return live.ended is not None and now - live.ended > seconds

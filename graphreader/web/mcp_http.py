@@ -17,13 +17,13 @@ from graphreader.runs import RunRequest
 from graphreader.web.problems import NO_CORPUS, detail_of, problem
 from graphreader.web.services import Services, corpus_of_run, services
 
-MOST_SERVERS = 100  # corpora that are served at once
+MOST_SERVERS = 100  # corpora served at once
 
 
 class McpServers:
-    """An ASGI application: the MCP server of the corpus in the path, begun at its first request.
+    """An ASGI application with an MCP server for each corpus, started at its first request.
 
-    There are no sessions: each request brings its token, and a restart ends nothing.
+    There are no sessions: each request has its token, and a restart ends nothing.
     """
 
     def __init__(self, corpus: str) -> None:
@@ -32,7 +32,7 @@ class McpServers:
         self._lock = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on to the server of its corpus."""
+        """Pass a request to the MCP server of the corpus in its path."""
         request = Request(scope, receive)
         corpus = request.path_params.get("corpus", self._default)
         if not request.state.token.sees(corpus):
@@ -46,7 +46,7 @@ class McpServers:
         await app({**scope, "path": "/", "raw_path": b"/", "root_path": ""}, receive, send)
 
     async def aclose(self) -> None:
-        """End all servers."""
+        """Stop all MCP servers."""
         for corpus in list(self._servers):
             await self._end(corpus)
 
@@ -55,7 +55,7 @@ class McpServers:
         app = server.streamable_http_app(
             streamable_http_path="/",
             stateless_http=True,
-            # `Protection` has checked host and origin.
+            # `Protection` has already checked host and origin.
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         began = asyncio.Event()
@@ -77,7 +77,7 @@ class McpServers:
 
 
 def _asking(services: Services, corpus: str) -> Stream:
-    """Questions as runs of the token that asks: by its limits, and about what it may see."""
+    """Return a function that asks questions as runs of the request's token, with its limits."""
 
     async def stream(
         question: str, follow: str | None, context: Context[Any]
@@ -86,15 +86,15 @@ def _asking(services: Services, corpus: str) -> Stream:
         token = request.state.token
         if follow is not None:
             await corpus_of_run(services, token, follow)
-        heard = asyncio.Queue[Event | None]()
+        events = asyncio.Queue[Event | None]()
         asked = RunRequest(corpus, question, follow=follow)
-        live = await services.runs.begin(token, asked, heard=heard.put_nowait)
+        live = await services.runs.begin(token, asked, on_event=events.put_nowait)
         assert live.task
-        live.task.add_done_callback(lambda _: heard.put_nowait(None))
+        live.task.add_done_callback(lambda _: events.put_nowait(None))
         try:
-            while event := await heard.get():
+            while event := await events.get():
                 yield event
-            await live.result()  # raises what has failed
+            await live.result()  # raises the run's error
         finally:
             if live.reading is None:  # the client has cancelled the call
                 await services.runs.stop(live.run)

@@ -1,6 +1,6 @@
-"""The pages of `graphreader serve`: HTML by templates, and what changes on them as it happens.
+"""The HTML pages of `graphreader serve`, from templates, with parts that are updated live.
 
-A page that is live has a part that is sent anew, as a whole, whenever its content has changed.
+A live part is sent again as a whole whenever its content has changed.
 """
 
 import asyncio
@@ -44,11 +44,11 @@ from graphreader.web.services import (
 )
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-CHANGE_SECONDS = 0.4  # between two states of a live part
-_WRONG_SECONDS = 1.0  # that an answer to a wrong token takes
+CHANGE_SECONDS = 0.4  # between two updates of a live part
+_WRONG_SECONDS = 1.0  # delay of the answer to a wrong token
 _SHOWN_JOBS = 5
-_MOST_SIZES = 1_000  # that are kept, of corpora that have not changed
-_MOST_TIED = 200  # neighbors whose own facts in common are drawn as well
+_MOST_SIZES = 1_000  # cached sizes of corpora
+_MOST_TIED = 200  # neighbors whose common facts are drawn as well
 _READERS = ("rag-bm25-3", "rag-embedding-3", "full-text", "read-agent-p", "search-agent")
 _MOST_NEIGHBORS = 2_000
 
@@ -67,14 +67,14 @@ _FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 @cache
 def _static(name: str) -> tuple[bytes, str]:
-    """A file of the pages, and the beginning of its hash."""
+    """Read a static file of the pages; return it with the beginning of its hash."""
     content = (files(_STATIC[name]) / name).read_bytes()
     return content, hashlib.sha256(content).hexdigest()[:16]
 
 
 @router.get("/static/{name:path}")
 async def static(name: str) -> Response:
-    """A style, script or library; its address changes with its content."""
+    """Send a style, script or library; its address changes with its content."""
     if name not in _STATIC:
         return Response(status_code=HTTPStatus.NOT_FOUND)
     media_type = _TYPES[name.rpartition(".")[2]]
@@ -90,13 +90,13 @@ def _environment() -> Environment:
 
 
 def root_of(request: Request) -> str:
-    """The path that a proxy serves this at, or nothing."""
+    """The path prefix under which a proxy serves the pages; empty: none."""
     root: str = request.scope.get("root_path", "")
     return root
 
 
 def render(request: Request, template: str, **values: Any) -> str:
-    """A page, or a part of one; `at` makes the address of a path behind a proxy."""
+    """Render a template; in it, `at` makes the address of a path behind a proxy."""
     root = root_of(request)
 
     def at(path: str) -> str:
@@ -118,12 +118,12 @@ def render(request: Request, template: str, **values: Any) -> str:
 
 
 def page(request: Request, template: str, status: int = HTTPStatus.OK, **values: Any) -> Response:
-    """A whole page as a response."""
+    """Render a whole page as a response."""
     return HTMLResponse(render(request, template, **values), status)
 
 
 def refusal(request: Request, status: int, detail: str) -> Response | None:
-    """A refusal as a page, where a person asked for one."""
+    """Render a refusal as a page if a browser asks for one, else return None."""
     path = request.url.path.removeprefix(root_of(request))
     wants_page = "text/html" in request.headers.get("accept", "")
     if not wants_page or path.startswith(("/api/", "/v1/", "/mcp")):
@@ -134,14 +134,14 @@ def refusal(request: Request, status: int, detail: str) -> Response | None:
 
 @router.get("/")
 async def home(request: Request, server: ServicesDep, visitor: Visitor) -> Response:
-    """The corpora."""
+    """The page with the list of corpora."""
     corpora = [one for one in await server.reader.acorpora() if visitor.sees(one.corpus)]
     return page(request, "home.html", corpora=corpora, may_create=visitor.role == "admin")
 
 
 @router.get("/login")
 async def login_page(request: Request) -> Response:
-    """The form for a token."""
+    """The page with the form for a token."""
     return page(request, "login.html", wrong=False)
 
 
@@ -149,7 +149,7 @@ async def login_page(request: Request) -> Response:
 async def login(
     request: Request, server: ServicesDep, token: Annotated[str, Form()] = ""
 ) -> Response:
-    """Keep a token in a cookie that no script and no other site can use."""
+    """Log in: store a token in a cookie that no script and no other site can use."""
     found = await server.tokens.afind(token.strip()) if server.tokens else None
     if found is None:
         await asyncio.sleep(_WRONG_SECONDS)
@@ -171,7 +171,7 @@ async def login(
 
 @router.post("/logout")
 async def logout(request: Request) -> Response:
-    """Forget the token."""
+    """Log out: delete the token's cookie."""
     root = root_of(request)
     response = RedirectResponse(f"{root}/login", HTTPStatus.SEE_OTHER)
     response.delete_cookie(COOKIE, path=f"{root}/", httponly=True, samesite="strict")
@@ -182,7 +182,7 @@ async def logout(request: Request) -> Response:
 async def create(
     request: Request, visitor: Visitor, corpus: Annotated[str, Form()] = ""
 ) -> Response:
-    """Go to the documents of a new corpus, which its first text creates."""
+    """Redirect to the documents of a new corpus, which its first text creates."""
     name = check_corpus_name(corpus.strip())
     if "/" in name or name in (".", ".."):
         raise UsageError("A corpus that is asked over HTTP has no / in its name: choose another.")
@@ -200,7 +200,7 @@ def _to_documents(request: Request, corpus: str) -> Response:
 async def ask_page(
     corpus: Readable, request: Request, server: ServicesDep, visitor: Visitor
 ) -> Response:
-    """The question box, and the latest questions."""
+    """The page with the question box and the latest questions."""
     summary = await _summary(server, corpus)
     if summary is None:
         return _to_documents(request, corpus)
@@ -219,7 +219,7 @@ async def _summary(server: Services, corpus: str) -> CorpusSummary | None:
 async def sizes_part(
     corpus: Readable, request: Request, server: ServicesDep, visitor: Visitor
 ) -> Response:
-    """The sizes of a corpus, which take seconds where it is large: a part of the page above."""
+    """The part of the question page with the sizes of a corpus, which may take seconds."""
     summary = await _summary(server, corpus)
     known: dict[CorpusSummary | None, Stats] = request.app.state.sizes
     if summary not in known:
@@ -233,7 +233,7 @@ async def sizes_part(
 async def runs_page(
     corpus: Readable, request: Request, server: ServicesDep, visitor: Visitor, part: Paged
 ) -> Response:
-    """All kept runs."""
+    """The page with all stored runs."""
     runs = await server.reader.aruns(corpus)
     values = _part(part, runs, "runs")
     return page(request, "runs.html", corpus=corpus, here="runs", **values)
@@ -252,7 +252,7 @@ async def documents_page(
     part: Paged,
     title: Annotated[str, Query(max_length=300)] = "",
 ) -> Response:
-    """The documents, and what is being read in."""
+    """The page with the documents and the running jobs."""
     try:
         found = await server.reader.at(corpus).adocuments()
     except UnknownCorpusError:
@@ -273,7 +273,7 @@ async def documents_page(
 
 @dataclass(frozen=True, slots=True)
 class _ShownJob:
-    """A job, and how far each of its files is."""
+    """A job with the progress of each of its files, for a template."""
 
     job: Job
     documents: list[dict[str, Any]]
@@ -299,7 +299,7 @@ def _shown(server: Services, job: Job) -> _ShownJob:
 async def live_jobs(
     corpus: Readable, request: Request, server: ServicesDep, visitor: Visitor
 ) -> Response:
-    """The jobs of a corpus, whenever they have changed, until all are over."""
+    """Stream the jobs of a corpus after each change, until all have ended."""
 
     async def events() -> AsyncIterator[ServerSentEvent]:
         latest = ""
@@ -328,7 +328,7 @@ async def document_page(
     start: Annotated[int, Query(ge=0, le=2**53)] = 0,
     end: Annotated[int, Query(ge=0, le=2**53)] = 0,
 ) -> Response:
-    """A document, one chunk after the other; the characters from `start` to `end` are marked."""
+    """The page of a document with its chunks; characters `start` to `end` are marked."""
     reader = server.reader.at(corpus)
     outline = await reader.aoutline(document)
     passage = await reader.achunk(document, chunk)
@@ -351,7 +351,7 @@ async def search_page(
     visitor: Visitor,
     text: Annotated[str, Query(max_length=2_000)] = "",
 ) -> Response:
-    """Key elements and passages with their facts."""
+    """The page with search results: key elements, and passages with their facts."""
     elements: list[Any] = []
     hits: list[Any] = []
     if text.strip():
@@ -373,7 +373,7 @@ async def element_page(
     visitor: Visitor,
     neighbors: Annotated[int, Query(ge=1, le=_MOST_NEIGHBORS)] = 30,
 ) -> Response:
-    """A key element with its facts and its neighborhood."""
+    """The page of a key element with its facts and neighborhood."""
     reader = server.reader.at(corpus)
     facts = await reader.afacts(element)
     near = await reader.aneighbors(facts.element.id, limit=min(neighbors, MAX_LIMIT))
@@ -414,7 +414,7 @@ async def element_page(
 
 
 async def _browser_link(server: Services, name: str, corpus: str) -> str | None:
-    """The key element in Neo4j Browser, for the person at this machine."""
+    """The address of a key element in Neo4j Browser, for users of this machine."""
     settings = server.reader.context.resources.settings
     address = None if server.tokens else await asyncio.to_thread(browser_address, settings)
     statement = (
@@ -427,5 +427,5 @@ async def _browser_link(server: Services, name: str, corpus: str) -> str | None:
 
 @router.get("/docs")
 async def docs_page(request: Request) -> Response:
-    """The HTTP interface, operation by operation."""
+    """The page that describes the HTTP interface, operation by operation."""
     return page(request, "api.html", api=request.app.openapi())

@@ -1,4 +1,4 @@
-"""Failures as problem details (RFC 9457), in the sentences of the command line."""
+"""Errors as problem details (RFC 9457), with the messages of the command line."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ _STATUSES: tuple[tuple[type | tuple[type, ...], HTTPStatus], ...] = (
 
 
 def status_of(error: GraphReaderError) -> HTTPStatus:
-    """The status for a failure."""
+    """The HTTP status for an error."""
     for kinds, status in _STATUSES:
         if isinstance(error, kinds):
             return status
@@ -50,14 +50,14 @@ def status_of(error: GraphReaderError) -> HTTPStatus:
 def problem(
     status: int, detail: str, headers: Mapping[str, str] | None = None, **members: Any
 ) -> JSONResponse:
-    """A response with problem details; `members` are further ones."""
+    """Make a response with problem details; `members` are additional fields."""
     title = HTTPStatus(status).phrase
     content = {"type": "about:blank", "title": title, "status": status, "detail": redact(detail)}
     return JSONResponse({**content, **members}, status, dict(headers or {}), MEDIA_TYPE)
 
 
 def detail_of(error: GraphReaderError) -> str:
-    """The sentence of a failure. That of an unknown corpus would name all others."""
+    """The message of an error; for an unknown corpus without the names of other corpora."""
     return NO_CORPUS if isinstance(error, UnknownCorpusError) else redact(str(error))
 
 
@@ -65,7 +65,7 @@ Refusal = Callable[[Request, int, str], Response | None]
 
 
 def add_handlers(app: FastAPI, as_page: Refusal) -> None:
-    """Answer every failure of the application with problem details, or `as_page`."""
+    """Register handlers that answer every error with problem details, or `as_page`."""
 
     def answer(request: Request, status: int, detail: str, **members: Any) -> Response:
         detail = redact(detail)

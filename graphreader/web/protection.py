@@ -1,8 +1,8 @@
-"""What every request passes: host and origin of a browser, its token, the headers of a reply.
+"""Checks of every request: host, origin, access token; and security headers of replies.
 
-Without tokens the server listens on loopback alone. A web page of a stranger may still send it
-requests, so the host must be this machine's (DNS rebinding), and the origin, where a browser names
-one, the server itself (cross-site requests).
+Without tokens the server listens only on loopback. A stranger's web page may still send requests,
+so the host must be this machine (DNS rebinding), and the origin that a browser sends must be the
+server itself (cross-site requests).
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from graphreader.web.problems import detail_of, problem, status_of
 
 COOKIE = "graphreader_token"
 OPEN = frozenset({"/healthz", "/readyz", "/login"})
-"""Paths that need no token, beside the page's own files."""
+"""Paths without a token, in addition to the pages' static files."""
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _HEADERS = {
@@ -44,17 +44,17 @@ _HEADERS = {
 }
 _HOST = re.compile(r"(?P<name>[\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
 _MOST_FAILURES, _FAILURE_SECONDS, _MOST_ADDRESSES = 20, 60.0, 1_000
-"""Refused tokens of one address within these seconds, after which they are not looked up."""
-BODY_SECONDS = 60.0  # for which a request may send nothing before its end
+"""Largest number of refused tokens per address in these seconds; further tokens have to wait."""
+BODY_SECONDS = 60.0  # longest silence while a request's body is sent
 CHECK_SECONDS = 3.0
-"""From one look to the next whether the token of a request under way is still known."""
+"""Interval in which the token of a running request is checked again."""
 
 
 class Protection:
-    """Refuses foreign hosts and origins and unknown tokens; `state.token` is the known one.
+    """ASGI middleware that refuses foreign hosts, foreign origins and unknown tokens.
 
-    `hosts` are the names that the server may be asked by, None with tokens: then any. `static` are
-    beginnings of paths that need no token. A request ends when its token is revoked or expires.
+    It sets `state.token` of a request. `hosts` are the allowed host names (None, with tokens: any),
+    `static` path prefixes without a token. A request ends when its token is revoked or expires.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Protection:
         self._failures: dict[str, deque[float]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
+        """Pass a request to the application, or refuse it."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         receive, send = _in_time(receive), _with_headers(send)
@@ -85,13 +85,13 @@ class Protection:
             return await self._app(scope, receive, send)
         try:
             await self._with_token(self._tokens, headers, scope, receive, send)
-        except GraphReaderError as error:  # the file of tokens cannot be read
+        except GraphReaderError as error:  # the tokens cannot be read
             await problem(status_of(error), detail_of(error))(scope, receive, send)
 
     async def _with_token(
         self, tokens: TokenStore, headers: Headers, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Pass a request on if its token is known, as long as it is."""
+        """Pass a request to the application while its token is known."""
         secret = secret_of(headers)
         token = await tokens.afind(secret) if secret else None
         if token is None:
@@ -131,7 +131,7 @@ class Protection:
                 checking.cancel()
 
     def _foreign(self, headers: Headers) -> str | None:
-        """Why a request is refused that comes from another site, None if it does not."""
+        """The reason to refuse a request of another site; None for other requests."""
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         host = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
         if host is None:
@@ -155,8 +155,8 @@ class Protection:
     def _refused(self, secret: str, address: str) -> Response:
         """The reply to a request without a known token.
 
-        An address with many wrong ones has to wait, but a known token is let through all the same:
-        else one person behind a proxy could lock out all others.
+        An address with many wrong tokens has to wait, but its known tokens still pass: else one
+        person behind a proxy could lock out all others.
         """
         failures, now = self._failures.pop(address, deque(maxlen=_MOST_FAILURES)), time.monotonic()
         while failures and now - failures[0] > _FAILURE_SECONDS:
@@ -186,7 +186,7 @@ def _unauthorized() -> Response:
 
 
 def secret_of(headers: Headers) -> str:
-    """The secret that a request brings, as a bearer token or in the page's cookie; or nothing."""
+    """The secret of a request, from its bearer token or the pages' cookie; empty: none."""
     scheme, _, secret = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return secret.strip()
@@ -198,7 +198,7 @@ def _set_token(scope: MutableMapping[str, Any], token: Token) -> None:
 
 
 def _in_time(receive: Receive) -> Receive:
-    """The same, but a body of which nothing comes for BODY_SECONDS ends the request."""
+    """Wrap `receive` so that a body that stalls for BODY_SECONDS ends the request."""
     is_whole = False
 
     async def receiving() -> Message:

@@ -1,4 +1,4 @@
-"""Routes of questions and runs: ask, watch, stop, resume, list, hand on as a report."""
+"""Routes of questions and runs: ask, watch, stop, resume, list, delete, report."""
 
 import asyncio
 import json
@@ -31,11 +31,11 @@ from graphreader.web.services import (
 )
 
 router = APIRouter(tags=["questions"])
-ANSWER_SECONDS = 600.0  # for which a request waits for an answer; the run itself goes on
+ANSWER_SECONDS = 600.0  # longest wait of a request for its answer; the run itself continues
 
 
 class Question(BaseModel):
-    """A question to a corpus."""
+    """The body of a request that asks a question."""
 
     question: str = Field(max_length=20_000, description="A whole question.")
     mode: Mode | None = Field(None, description="`adaptive` or `paper`.")
@@ -59,8 +59,8 @@ async def ask(
 ) -> Response:
     """Ask a question.
 
-    The answer is the reading as JSON; with `Accept: text/event-stream` the events of the run as
-    they come; with `Prefer: respond-async` its id at once, to be watched under `/api/runs`.
+    The reply is the reading as JSON; with `Accept: text/event-stream` the events of the run as they
+    occur; with `Prefer: respond-async` the run's id at once, to be watched under `/api/runs`.
     """
     if asked.reader not in (None, "graphreader"):
         check_for_corpus(asked.reader)
@@ -116,13 +116,13 @@ def _sent(number: int, event: LiveEvent) -> ServerSentEvent:
 
 @router.get("/api/corpora/{corpus}/runs")
 async def runs(corpus: Readable, server: ServicesDep, page: Paged) -> dict[str, Any]:
-    """List the kept runs of a corpus, newest first."""
+    """List the stored runs of a corpus, newest first."""
     return page.of("runs", await server.reader.aruns(corpus))
 
 
 @router.get("/api/runs/{run}")
 async def run(run: str, server: ServicesDep, visitor: Visitor) -> dict[str, Any]:
-    """Show a run: its events so far, and its reading if it is over."""
+    """Show a run: its events so far, and its reading once it has ended."""
     corpus = await corpus_of_run(server, visitor, run)
     if live := server.runs.find(run):
         state = "running" if live.ended is None else "finished" if live.reading else "failed"
@@ -140,7 +140,7 @@ async def watch(
     visitor: Visitor,
     last_event_id: Annotated[str, Header()] = "",
 ) -> Response:
-    """Watch a run: its events from the beginning, or behind `Last-Event-ID`, as they come."""
+    """Watch a run: its events from the beginning, or after `Last-Event-ID`, as they occur."""
     await corpus_of_run(server, visitor, run)
     after = int(last_event_id) if last_event_id.isdecimal() and len(last_event_id) < 10 else 0
     if live := server.runs.find(run):
@@ -156,7 +156,7 @@ async def watch(
 
 @router.post("/api/runs/{run}/stop", status_code=HTTPStatus.NO_CONTENT)
 async def stop(run: str, server: ServicesDep, visitor: Visitor) -> None:
-    """Stop a run that is under way; it can be resumed. Others' runs take a writer's token."""
+    """Stop a running question; it can be resumed. Other users' runs need a writer's token."""
     await corpus_of_run(server, visitor, run)
     if (live := server.runs.find(run)) and live.holder != visitor.name:
         must_write(visitor)
@@ -170,7 +170,7 @@ async def stop(run: str, server: ServicesDep, visitor: Visitor) -> None:
 
 @router.post("/api/runs/{run}/resume", status_code=HTTPStatus.ACCEPTED)
 async def resume(run: str, server: ServicesDep, visitor: Visitor) -> dict[str, str]:
-    """Go on with a run that was stopped or has failed; watch it under its id."""
+    """Resume a run that was stopped or has failed; watch it by its id."""
     corpus = await corpus_of_run(server, visitor, run)
     kept = (await server.reader.arun(run)).summary
     request = RunRequest(
@@ -182,7 +182,7 @@ async def resume(run: str, server: ServicesDep, visitor: Visitor) -> dict[str, s
 
 @router.delete("/api/runs/{run}", status_code=HTTPStatus.NO_CONTENT)
 async def delete(run: str, server: ServicesDep, visitor: Visitor) -> None:
-    """Delete a run that is over."""
+    """Delete a run that has ended."""
     await corpus_of_run(server, visitor, run)
     must_write(visitor)
     await server.reader.adelete_runs(run)
@@ -191,7 +191,7 @@ async def delete(run: str, server: ServicesDep, visitor: Visitor) -> None:
 
 @router.get("/api/runs/{run}/report", response_class=HTMLResponse)
 async def report(run: str, server: ServicesDep, visitor: Visitor) -> Response:
-    """The report of a finished run, one HTML page that can be handed on."""
+    """Download the report of a finished run, one self-contained HTML page."""
     await corpus_of_run(server, visitor, run)
     live = server.runs.find(run)
     reading = live.reading if live else (await server.reader.arun(run)).reading
@@ -199,7 +199,7 @@ async def report(run: str, server: ServicesDep, visitor: Visitor) -> Response:
         return problem(HTTPStatus.CONFLICT, "The run has no answer yet: wait, or resume it.")
     connection = await server.reader.context.resources.connection()
     page = await asyncio.to_thread(render, reading, *await visited_part(connection, reading))
-    # The page has a content policy of its own, by the hashes of its scripts.
+    # The report has its own content security policy, with the hashes of its scripts.
     return Response(
         page,
         media_type="text/html",

@@ -1,4 +1,4 @@
-"""The page of a run: live while it is under way, then with its answer."""
+"""The page of a run, updated live until it has ended, then with its answer."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,13 +20,13 @@ from graphreader.web.run_progress import RunProgress
 from graphreader.web.services import EventStream, Services, ServicesDep, Visitor, corpus_of_run
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-_STORED_SECONDS = 3.0  # between looks at a run that another process works on
-_MOST_EARLIER = 20  # questions of a conversation that are shown above
+_STORED_SECONDS = 3.0  # between two reads of a run of another process
+_MOST_EARLIER = 20  # earlier questions of a conversation shown above
 
 
 @dataclass(frozen=True, slots=True)
 class _RunView:
-    """A run as its page shows it; `status` as in `runs list`."""
+    """A run prepared for its page; `status` as in `runs list`."""
 
     run: str
     corpus: str
@@ -78,7 +78,7 @@ def _status(live: LiveRun) -> str:
 
 
 async def _run_part(request: Request, server: Services, view: _RunView) -> str:
-    """The sections of a run, as far as it has come."""
+    """Render the sections of a run, up to its current state."""
     reading = view.progress.so_far()
     connection = await server.reader.context.resources.connection()
     passages, subgraph = await visited_part(connection, reading, list(view.progress.places))
@@ -97,7 +97,7 @@ async def _run_part(request: Request, server: Services, view: _RunView) -> str:
 
 @router.get("/runs/{run}")
 async def run_page(run: str, request: Request, server: ServicesDep, visitor: Visitor) -> Response:
-    """A run: live while it is under way, then with its answer."""
+    """The page of a run, updated live until it has ended, then with its answer."""
     view = await _view(server, visitor, run)
     part = await _run_part(request, server, view)
     earlier = [one async for one in _earlier(server, visitor, view)]
@@ -111,7 +111,7 @@ async def run_page(run: str, request: Request, server: ServicesDep, visitor: Vis
 
 
 async def _earlier(server: Services, visitor: Token, view: _RunView) -> AsyncIterator[_RunView]:
-    """The runs that this one follows up, the latest first."""
+    """Yield the earlier runs that a run follows up, the latest first."""
     seen, follow = {view.run}, view.follow
     while follow and follow not in seen and len(seen) <= _MOST_EARLIER:
         seen.add(follow)
@@ -125,7 +125,7 @@ async def _earlier(server: Services, visitor: Token, view: _RunView) -> AsyncIte
 
 @router.get("/runs/{run}/live")
 async def live_run(run: str, request: Request, server: ServicesDep, visitor: Visitor) -> Response:
-    """The sections of a run, whenever they have changed, until it is over."""
+    """Stream the sections of a run after each change, until it has ended."""
     await corpus_of_run(server, visitor, run)
 
     async def events() -> AsyncIterator[ServerSentEvent]:

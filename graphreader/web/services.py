@@ -1,4 +1,4 @@
-"""What the routes share: the reader, who asks, and what that person may see."""
+"""Dependencies of the routes: reader, runs and jobs, access token, corpus, paging."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
@@ -24,7 +24,7 @@ SEND_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """What is open while the server runs; `reader.at` gives a reader of a corpus."""
+    """The open reader, runs, jobs and tokens of the server; `reader.at` is a corpus's reader."""
 
     reader: GraphReader
     tokens: TokenStore | None
@@ -32,20 +32,20 @@ class Services:
     jobs: Jobs
 
     async def stop(self) -> None:
-        """Stop runs, which can be resumed, and jobs, which go on after the next start."""
+        """Stop runs, which can be resumed, and jobs, which continue after the next start."""
         await self.runs.aclose()
         await self.jobs.aclose()
 
 
-# Asynchronous, because FastAPI calls other dependencies in threads, which costs more than they do.
+# Asynchronous, because FastAPI calls blocking dependencies in threads, which is slower.
 async def services(request: Request) -> Services:
-    """The services of the application."""
+    """Return the services of the application."""
     found: Services = request.app.state.services
     return found
 
 
 async def token_of(request: Request) -> Token:
-    """The token of a request, which `Protection` has checked."""
+    """Return the token of a request, which `Protection` has checked."""
     token: Token = request.state.token
     return token
 
@@ -56,20 +56,20 @@ CorpusName = Annotated[str, Path(description="The name of a corpus.")]
 
 
 async def readable(corpus: CorpusName, visitor: Visitor) -> str:
-    """The corpus of the path. Raises UnknownCorpusError for one that the visitor may not see."""
+    """Return the path's corpus. Raises UnknownCorpusError if the token does not open it."""
     if not visitor.sees(corpus):
         raise UnknownCorpusError(NO_CORPUS)
     return corpus
 
 
 def must_write(visitor: Token) -> None:
-    """Raise NotAllowedError for a token that only reads."""
+    """Raise NotAllowedError for a token of the role reader."""
     if not visitor.writes:
         raise NotAllowedError("This token only reads: a writer's is needed.")
 
 
 async def writable(corpus: Annotated[str, Depends(readable)], visitor: Visitor) -> str:
-    """The corpus of the path. Raises NotAllowedError for a token that only reads."""
+    """Return the path's corpus. Raises NotAllowedError for a token of the role reader."""
     must_write(visitor)
     return corpus
 
@@ -79,7 +79,7 @@ Writable = Annotated[str, Depends(writable)]
 
 
 async def corpus_of_run(server: Services, visitor: Token, run: str) -> str:
-    """The corpus of a run, by its whole id. Raises UnknownRunError, also where it is not seen."""
+    """Return the corpus of a run, by its whole id. Raises UnknownRunError, also without access."""
     corpus = None
     if live := server.runs.find(run):
         corpus = live.corpus
@@ -92,20 +92,20 @@ async def corpus_of_run(server: Services, visitor: Token, run: str) -> str:
 
 
 def titled(documents: Iterable[DocumentSummary], title: str) -> list[DocumentSummary]:
-    """The documents whose titles have all these words."""
+    """Filter the documents whose titles contain all words of `title`."""
     words = title.casefold().split()
     return [one for one in documents if all(word in one.title.casefold() for word in words)]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A part of a list: `limit` items behind the first `skip`."""
+    """A page of a list: `limit` items after the first `skip`."""
 
     skip: int
     limit: int
 
     def of(self, name: str, items: list[Any]) -> dict[str, Any]:
-        """The part of the items under a name, with their `total`."""
+        """Cut the page from all items; return it under a name, with the `total`."""
         return {"total": len(items), name: items[self.skip : self.skip + self.limit]}
 
 
@@ -113,7 +113,7 @@ async def paged(
     skip: Annotated[int, Query(ge=0, le=2**31, description="How many to leave out.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 100,
 ) -> Page:
-    """The part that the query names."""
+    """Return the page that the query parameters name."""
     return Page(skip, limit)
 
 
@@ -123,7 +123,8 @@ Paged = Annotated[Page, Depends(paged)]
 class EventStream(EventSourceResponse):
     """Server-sent events, with a comment at least every PING_SECONDS.
 
-    A client that takes nothing for SEND_SECONDS is let go; it can come back behind the last event.
+    A client that receives nothing for SEND_SECONDS is disconnected; it can continue after its last
+    event.
     """
 
     def __init__(
@@ -132,6 +133,6 @@ class EventStream(EventSourceResponse):
         super().__init__(events, headers=headers, ping=PING_SECONDS, send_timeout=SEND_SECONDS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events."""
+        """Send the events to the client."""
         with suppress(SendTimeoutError):
             await super().__call__(scope, receive, send)

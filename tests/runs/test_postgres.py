@@ -143,7 +143,7 @@ async def test_claimed_once(address: str, tmp_path: Path) -> None:
 def test_resumed_elsewhere(
     neo4j: Settings, ring: str, address: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("graphreader.web.live_runs.KEPT_SECONDS", 0.0)
+    monkeypatch.setattr("graphreader.web.live_runs.STORED_SECONDS", 0.0)
     gate = Gate()
     gate.open.clear()
     given = {"mode": "adaptive", "kept_runs": 50, "runs": SecretStr(address)}
