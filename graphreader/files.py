@@ -6,7 +6,7 @@ import re
 import secrets
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Self
@@ -102,8 +102,7 @@ class LinesFile(ABC):
     def append(self, line: Line) -> None:
         """Write a line, wait until it is on disk, and call `note` with it."""
         assert self._file is not None
-        # A lone surrogate in a model's reply must not fail a line that is paid for.
-        self._file.write(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        self._file.write(json_line(line))
         self._file.flush()
         os.fsync(self._file.fileno())
         self.note(line)
@@ -111,28 +110,43 @@ class LinesFile(ABC):
     def _read(self) -> int:
         """Call `note` with all complete lines, and return how many bytes they have."""
         size = 0
-        for line, length in complete_lines(self.path, self._keys):
+        for line, data in complete_lines(self.path, self._keys):
             self.note(line)
-            size += length
+            size += len(data)
         return size
 
 
-def complete_lines(path: Path, keys: frozenset[str]) -> Iterator[tuple[Line, int]]:
-    """Yield (line, size in bytes) of a JSON Lines file; an incomplete last line is left out.
+def json_line(value: Line) -> bytes:
+    """One line of a JSON Lines file; a lone surrogate in a model's reply becomes `?`."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
-    Raises UsageError for a line that is no object with all `keys`.
+
+_NOT_AN_EVALUATION = "this is no line of an evaluation: take it out, or name another folder."
+
+
+def complete_lines(
+    path: Path,
+    keys: frozenset[str],
+    *,
+    accepts: Callable[[Line], bool] = lambda line: True,
+    refusal: str = _NOT_AN_EVALUATION,
+    beginning: bytes = b"{",
+) -> Iterator[tuple[Line, bytes]]:
+    """The lines of a JSON Lines file, parsed and as bytes, without a last line that was cut off.
+
+    Only a last line that starts with `beginning` can have been cut off. Raises UsageError, with
+    the number of the line and the `refusal`, for a line that is no object with all `keys`, or that
+    `accepts` rejects.
     """
     with path.open("rb") as file:
         for number, data in enumerate(file, 1):
             line = _json_object(data)
-            if line is None and data.startswith(b"{") and not data.endswith(b"\n"):
+            begins = beginning.startswith(data[: len(beginning)])
+            if line is None and begins and not data.endswith(b"\n"):
                 return
-            if line is None or not keys <= line.keys():
-                raise UsageError(
-                    f"{path}, line {number}: this is no line of an evaluation: take it out, or "
-                    "name another folder."
-                )
-            yield line, len(data)
+            if line is None or not (keys <= line.keys() and accepts(line)):
+                raise UsageError(f"{path}, line {number}: {refusal}")
+            yield line, data
 
 
 def _json_object(data: bytes) -> dict[str, Any] | None:

@@ -17,7 +17,8 @@ from graphreader.agent.state import label
 from graphreader.agent.tasks import FactGroup
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import ChunkFacts, Context, StoredFact
-from graphreader.text.words import HAN_RUN, fold, terms_of, words_of
+from graphreader.text.scripts import HAN_RUN
+from graphreader.text.words import fold, terms_of, words_of
 
 CHUNKS_PER_PAGE = 60
 

@@ -27,7 +27,8 @@ from graphreader.baselines.session import BaselineReader, QuestionSession, Reade
 from graphreader.files import atomic_write
 from graphreader.llm.protocols import Embedder
 from graphreader.reading import Reading
-from graphreader.text.words import HAN_RUN, fold, han_pairs, term_of, words_of
+from graphreader.text.scripts import han_characters, han_pairs
+from graphreader.text.words import fold, term_of, words_of
 
 K1, B = 1.5, 0.75
 LONGEST_EMBEDDED = 8_000  # characters of one text for an embedder
@@ -159,8 +160,7 @@ class VectorIndex:
 def bm25_terms(text: str) -> list[str]:
     """List the terms of a text for BM25, each as often as it occurs."""
     words = (folded for word in words_of(text) if (folded := fold(word)) not in _stop_words())
-    signs = (sign for run in HAN_RUN.findall(text) for sign in run)
-    return [*(term_of(word) for word in words if word), *han_pairs(text), *signs]
+    return [*(term_of(word) for word in words if word), *han_pairs(text), *han_characters(text)]
 
 
 def _sort_by(scores: NDArray[np.floating], passages: Sequence[TextPassage]) -> list[TextPassage]:

@@ -1,4 +1,4 @@
-"""`graphreader ask`: answer a question, or those of a file, each of which is stored at once."""
+"""`graphreader ask`: answers to one question, or to each question of a file."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -41,7 +41,7 @@ EXAMPLES = (
 
 _CONTINUES = "The answers so far are kept: the same command continues."
 _BOM = b"\xef\xbb\xbf"
-_MOST_BYTES = 16 * 2**20  # of a file of questions
+_MOST_BYTES = 16 * 2**20  # the largest file of questions
 _FORMAT = 'write {"question": "..."}, with an "id" of your own if you like, or just "..."'
 
 
@@ -130,7 +130,7 @@ def _ask_other_reader(
 
 
 class FileQuestion(NamedTuple):
-    """One question of a file; its `id` is the number of its line where the line gives none."""
+    """One question of a file, with its `id`, by default the number of its line."""
 
     id: str | int
     question: str
@@ -160,6 +160,8 @@ def _ask_into_file(
     keep_run: bool,
     settings: Mapping[str, Any],
 ) -> "AskProgress":
+    from graphreader.files import json_line
+
     left = answers.unanswered(questions)
     progress = AskProgress(len(questions), before=len(questions) - len(left))
     # The same question of the same command has the same run, which is resumed.
@@ -171,7 +173,11 @@ def _ask_into_file(
                 if not answers.path.exists():
                     _delete_runs(reader, runs)
                 with answers.path.open("ab") as file:
-                    store = partial(_append, file)
+
+                    def store(line: Mapping[str, Any]) -> None:
+                        file.write(json_line(line))
+                        file.flush()
+
                     ask_all(reader, left, runs, keep_run, store, progress)
     except Interrupted as error:
         error.add_note(_CONTINUES)
@@ -183,12 +189,6 @@ def _ask_into_file(
     if progress.failed:
         print_error("The same command asks the failed questions again.")
     return progress
-
-
-def _append(file: IO[bytes], line: Mapping[str, Any]) -> None:
-    text = json.dumps(line, ensure_ascii=False)
-    file.write(text.encode("utf-8", "replace") + b"\n")
-    file.flush()
 
 
 def _delete_runs(reader: "GraphReader", runs: Sequence[str]) -> None:
@@ -207,7 +207,10 @@ def ask_all(
     store: Callable[[Mapping[str, Any]], None],
     progress: "AskProgress",
 ) -> None:
-    """Ask all, storing each outcome before it is shown. Raises an error that all would meet."""
+    """Ask all questions, and store each outcome before it is shown.
+
+    Raises an error that every further question would meet.
+    """
     from graphreader.llm.retry import FATAL_ERRORS, CircuitBreaker
     from graphreader.resources import empty_corpus_message
 
@@ -244,7 +247,7 @@ def _print_answer(line: Mapping[str, Any]) -> None:
 
 
 class AskProgress(QuestionProgress):
-    """Counts and shows answered questions; `before` of them were answered by an earlier run."""
+    """The progress of a file of questions; `before` of them were answered by an earlier run."""
 
     def __init__(self, total: int, before: int = 0, **options: Any) -> None:
         self._total, self._before = total, before
@@ -273,7 +276,7 @@ class AskProgress(QuestionProgress):
         return f"{self._before + self.answered:,} of {self._total:,} answered{failed}"
 
     def summary(self) -> str:
-        """What became of all questions, and what that cost."""
+        """One sentence with the numbers of questions by outcome, and one with their cost."""
         parts = [f"{self._before + self.answered:,} of {plural(self._total, 'question')} answered"]
         parts += [f"{self._before:,} of them before"] if self._before else []
         parts += [f"{self._not_in_texts:,} not in the texts"] if self._not_in_texts else []
@@ -284,7 +287,7 @@ class AskProgress(QuestionProgress):
 
 
 def read_questions(path: str) -> list[FileQuestion]:
-    """The questions of a file, `-` for stdin. Raises UsageError with the first wrong line."""
+    """The questions of a file, `-` for stdin. Raises UsageError, which names a wrong line."""
     questions: dict[str, FileQuestion] = {}
     data = _read_bytes(path)
     if len(data) > _MOST_BYTES:
@@ -351,54 +354,35 @@ class AnswerFile:
     def unanswered(self, questions: list[FileQuestion]) -> list[FileQuestion]:
         """The questions without an answer in the file; removes errors and a cut-off line from it.
 
-        Raises UsageError for anything but answers to these questions, and leaves the file
-        as it is.
+        Raises UsageError for a file with other lines than answers to these questions, and leaves
+        it untouched.
         """
-        from graphreader.files import atomic_write
+        from graphreader.files import atomic_write, complete_lines
 
         if self.path.is_dir() or not os.access(self.path.parent, os.W_OK):
             raise UsageError(f"No answers can be written to {self.path}: name another --out.")
         if not self.path.exists():
             return questions
-        asked = {str(question.id): question.question for question in questions}
-        data = self.path.read_bytes()
+        lines = complete_lines(
+            self.path,
+            frozenset(("id", "question")),
+            accepts=partial(self._is_answer, {str(one.id): one.question for one in questions}),
+            refusal=f"this is not an answer from the corpus {self.corpus!r} to one of these "
+            "questions; name another --out.",
+            beginning=b'{"id": ',
+        )
         answers: dict[str, bytes] = {}
-        for number, line in enumerate(data.splitlines(keepends=True), 1):
-            value = self._parse_answer(line, asked)
-            if value is None:
-                if self._is_cut_off(line):
-                    continue
-                raise UsageError(
-                    f"{self.path}, line {number}: this is not an answer from the corpus "
-                    f"{self.corpus!r} to one of these questions; name another --out."
-                )
-            if "error" not in value:
-                answers.setdefault(str(value["id"]), line.rstrip() + b"\n")
+        for line, data in lines:
+            if "error" not in line:
+                answers.setdefault(str(line["id"]), data.rstrip() + b"\n")
         kept = b"".join(answers.values())
-        if kept != data:
+        if kept != self.path.read_bytes():
             with atomic_write(self.path) as file:
                 file.write(kept)
         return [question for question in questions if str(question.id) not in answers]
 
-    @staticmethod
-    def _is_cut_off(line: bytes) -> bool:
-        """Whether the line is the start of one that was cut off while it was written."""
-        begin = b'{"id": '
-        if line.endswith(b"\n") or not begin.startswith(line[: len(begin)]):
+    def _is_answer(self, questions: Mapping[str, str], line: Mapping[str, Any]) -> bool:
+        """Whether a line is an answer from this corpus to one of the questions, or its error."""
+        if questions.get(str(line["id"]), line["question"]) != line["question"]:
             return False
-        try:
-            json.loads(line)
-        except ValueError:
-            return True
-        return False
-
-    def _parse_answer(self, line: bytes, asked: Mapping[str, str]) -> dict[str, Any] | None:
-        """The answer or error of a line, None if it is neither from here."""
-        try:
-            value = json.loads(line)
-            question, is_error = value["question"], "error" in value
-            known = asked.get(str(value["id"]), question) == question
-            from_here = is_error or ("answer" in value and value["corpus"] == self.corpus)
-        except (ValueError, KeyError, TypeError):
-            return None
-        return value if known and from_here else None
+        return "error" in line or ("answer" in line and line.get("corpus") == self.corpus)

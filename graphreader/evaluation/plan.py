@@ -13,12 +13,13 @@ from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 from random import Random
-from unicodedata import normalize
 
 from graphreader.errors import DatasetError, UsageError
 from graphreader.evaluation.datasets.load import data_files, join_evidence, load, read_rows
 from graphreader.evaluation.datasets.record import Record, SourceText
 from graphreader.evaluation.results import Contexts, corpus_of
+from graphreader.text.scripts import HAN
+from graphreader.text.words import casefolded
 from graphreader.tokens import count
 
 NATIVE = "native"  # the length of a context that is as its dataset has it
@@ -28,8 +29,7 @@ _TOLERANCE = 0.01
 
 _FIRST_STEP = 1_000
 _LENGTH = re.compile(r"(\d+)(k?)")
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_WORD = re.compile(rf"[{_HAN}]|[^\W_{_HAN}]+")
+_WORD = re.compile(rf"[{HAN}]|[^\W_{HAN}]+")
 _ARTICLES = {"a", "an", "the"}
 _YES_OR_NO = {"yes", "no", "是", "否", "不是"}  # nearly every passage contains these answers
 
@@ -61,7 +61,7 @@ class Pool:
     def _searchable(self) -> tuple[tuple[str, str], ...]:
         """Each passage with its title, once in folded case and once as separated words."""
         texts = (f"{passage.title}\n{passage.text}" for passage in self.texts)
-        return tuple((_folded(text), _words(text)) for text in texts)
+        return tuple((casefolded(text), _words(text)) for text in texts)
 
     def fitting(self, record: Record) -> list[int]:
         """The indexes of the passages that may be added to a record's own documents.
@@ -70,7 +70,7 @@ class Pool:
         has itself.
         """
         answers = [
-            (_folded(answer.strip()), words)
+            (casefolded(answer.strip()), words)
             for answer in record.answers
             if (words := _words(answer)).strip() and words.strip() not in _YES_OR_NO
         ]
@@ -123,12 +123,8 @@ def lengthened(record: Record, pool: Pool, tokens: int, *, seed: int = 0) -> Rec
 
 def _words(text: str) -> str:
     """The words of a text without articles, spaces around each; a Chinese character is a word."""
-    words = _WORD.findall(_folded(text))
+    words = _WORD.findall(casefolded(text))
     return f" {' '.join(word for word in words if word not in _ARTICLES)} "
-
-
-def _folded(text: str) -> str:
-    return normalize("NFKC", text).casefold()
 
 
 def pool_beside(path: Path) -> Path | None:

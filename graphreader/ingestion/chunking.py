@@ -17,6 +17,7 @@ from unicodedata import category
 
 from graphreader.documents import Chunk, Document, identity
 from graphreader.store.catalog import ArrangedChunk
+from graphreader.text.scripts import ALL_HAN, KANA
 from graphreader.text.sentences import line_spans, sentence_spans
 from graphreader.tokens import count
 
@@ -235,7 +236,7 @@ def in_grapheme(text: str, at: int) -> bool:
     )
 
 
-_INSIDE_WORD = re.compile(r"[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003fffd]{2}")
+_INSIDE_WORD = re.compile(rf"[^\W_{KANA}{ALL_HAN}]{{2}}")
 
 
 def rechunk(document: Document, limit: int, former: Sequence[ArrangedChunk]) -> list[Chunk]:

@@ -2,8 +2,6 @@
 
 import asyncio
 import logging
-import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -18,6 +16,7 @@ from graphreader.llm.protocols import LONGEST_REPLY, Budget, Decider, Decision, 
 from graphreader.outline import LONGEST_SUMMARY, shortened
 from graphreader.store.writer import ReadChunk
 from graphreader.text.names import key_elements_of
+from graphreader.text.words import alphanumeric_words, casefolded
 from graphreader.tokens import count
 from graphreader.usage import Usage
 
@@ -178,7 +177,6 @@ def _clean(text: str) -> str:
     return " ".join(text.encode("utf-8", "ignore").decode().split())
 
 
-_WORD = re.compile(r"[^\W_]+")
 _MAX_ENDING = 3  # letters that inflection may change at the end of a word
 _MIN_STEM = 4  # letters at its beginning that must be equal
 
@@ -190,7 +188,7 @@ def grounded_elements(elements: Iterable[str], fact: str) -> list[str]:
 
 
 def _normalized(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return " ".join(casefolded(text).split())
 
 
 def _occurs(element: str, text: str) -> bool:
@@ -198,8 +196,8 @@ def _occurs(element: str, text: str) -> bool:
         return False
     if _occurs_literally(element, text):
         return True
-    words = _WORD.findall(text)
-    return all(any(_same_word(one, word) for word in words) for one in _WORD.findall(element))
+    words = alphanumeric_words(text)
+    return all(any(_same_word(one, word) for word in words) for one in alphanumeric_words(element))
 
 
 def _occurs_literally(element: str, text: str) -> bool:

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from zlib import crc32
 
-from graphreader.text.words import HAN_RUN, fold, han_pairs, is_stop_word, stem, words_of
+from graphreader.text.scripts import han_characters, han_pairs
+from graphreader.text.words import fold, is_stop_word, stem, words_of
 
 DIMENSION = 256
 STEM, PART = 2.0, 0.5  # weights; a word has 1
@@ -46,8 +47,8 @@ def _features(text: str) -> Iterator[tuple[int, float]]:
         yield from _word_features(word)
     for pair in han_pairs(text):
         yield _hashed(f"={pair}", STEM)
-    for run in HAN_RUN.findall(text):
-        yield from (_hashed(f"#{sign}", PART) for sign in run)
+    for character in han_characters(text):
+        yield _hashed(f"#{character}", PART)
 
 
 @lru_cache(maxsize=32768)

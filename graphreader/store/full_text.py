@@ -17,7 +17,8 @@ from functools import cache
 from hashlib import sha256
 from itertools import pairwise
 
-from graphreader.text.words import HAN, fold, han_pairs, terms_of, word_list, words_of
+from graphreader.text.scripts import HAN, han_pairs
+from graphreader.text.words import fold, terms_of, word_list, words_of
 
 TERMS_VERSION = 1
 """The version of `indexed_terms`; `graphreader reindex` renews terms of other versions."""

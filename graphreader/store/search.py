@@ -24,10 +24,11 @@ from graphreader.store.full_text import (
 )
 from graphreader.store.records import ChunkHit, Element, StoredFact
 from graphreader.text.names import names_of
+from graphreader.text.scripts import han_pairs
 from graphreader.text.words import (
+    alphanumeric_words,
     chinese_pieces,
     fold,
-    han_pairs,
     is_common,
     is_question_word,
     terms_of,
@@ -330,7 +331,6 @@ def _best_facts(chunk: _Candidate, votes: _Votes) -> tuple[StoredFact, ...]:
 
 # Names.
 
-_NAME_WORD = re.compile(r"[^\W_]+")
 _PARENTHESIS = re.compile(r"\s*[(（][^()（）]*[)）]$")
 _ELEMENTS_PER_NAME = 50
 _LONG_WORD = 7  # letters; shorter words that differ in one letter are different words
@@ -357,7 +357,7 @@ async def find_named(
 
 def _name_queries(name: str, corpus: str, frequent: Collection[str]) -> list[str]:
     """Return queries for the words of a name; long words also misspelt or without accents."""
-    words = dict.fromkeys(w.lower() for w in _NAME_WORD.findall(name) if len(w) > 3)
+    words = dict.fromkeys(w.lower() for w in alphanumeric_words(name) if len(w) > 3)
     return key_element_queries(name, corpus, frequent, list(words)[:20])
 
 
@@ -397,7 +397,7 @@ def _distance(name: str, wording: str) -> int | None:
 def _name_words(name: str) -> list[str]:
     """The folded words of a name, without a possessive s and the article before it."""
     text = unicodedata.normalize("NFKC", name).replace("’", "'")
-    words = [fold(word) for word in _NAME_WORD.findall(re.sub(r"'s\b", "", text))]
+    words = [fold(word) for word in alphanumeric_words(re.sub(r"'s\b", "", text))]
     return words[1:] if len(words) > 1 and words[0] == "the" else words
 
 

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
 
+from graphreader.text.scripts import HAN
 from graphreader.text.words import (
     CHINESE_JOINTS,
-    HAN,
     MONTHS,
     chinese_pieces,
     fold,

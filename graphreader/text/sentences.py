@@ -8,10 +8,10 @@ import re
 from itertools import pairwise
 from typing import Literal
 
+from graphreader.text.scripts import EAST_ASIAN, HANGUL, KANA
 from graphreader.text.words import word_list
 
 Span = tuple[int, int]
-_HAN = "㐀-䶿一-鿿豈-﫿\U00020000-\U0003fffd"
 _CLOSING = r"[\"'”’»)\]}」』）】》〉*_]*+(?:\[(?:\d{1,3}|[a-z]|note \d{1,3})\])*"
 _LINE = re.compile(r"[^\n]*\n?")
 _MARKED = re.compile(r"[ \t]*(?:#{1,6}[ \t]|[-*+•][ \t]+\S|\d{1,3}[.)][ \t]+\S|\||```|~~~)")
@@ -20,11 +20,11 @@ _ENDS = re.compile(
     rf"(?:(?<![.!?])[.!?]++|(?<!…)…++){_CLOSING}(?=\s|\Z)"
     rf"|[。！？；｡]+[。！？；｡…]*{_CLOSING}"
     rf"|…{{2,}}{_CLOSING}"
-    rf"|(?<=[{_HAN}])[.!?．]+{_CLOSING}(?=[{_HAN}“「『])"
+    rf"|(?<=[{EAST_ASIAN}])[.!?．]+{_CLOSING}(?=[{EAST_ASIAN}“「『])"
     r"|(?<=[a-z]{2}|\d\d|[0-9a-z][)\]])[.!?](?=[A-Z][a-z]*[ ,])"  # a lost paragraph break
 )
 _WORD_BEFORE = re.compile(r"[^\s(\[{\"'“‘«—]+\Z")
-_FIRST_WORD = re.compile(rf"[{_HAN}]|\S+")
+_FIRST_WORD = re.compile(rf"[{EAST_ASIAN}]|\S+")
 _OPENING = re.compile(r"[\"'“‘«(\[{「『（【《*_¿¡—–-]*")
 _NEXT_WORD = re.compile(r"[A-Za-z]++(?![.\w])")
 _ENUMERATOR = re.compile(r"(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})\Z")
@@ -72,8 +72,8 @@ def language_of(text: str) -> Literal["en", "zh"]:
     Each kana and hangul character counts as a word.
     """
     sample = text[:60_000]
-    han = len(re.findall(f"[{_HAN}]", sample))
-    words = len(re.findall(rf"[぀-ヿ가-힯]|[^\W\d_{_HAN}぀-ヿ가-힯]+", sample))
+    han = len(re.findall(f"[{EAST_ASIAN}]", sample))
+    words = len(re.findall(rf"[{KANA}{HANGUL}]|[^\W\d_{EAST_ASIAN}{KANA}{HANGUL}]+", sample))
     return "zh" if han > words else "en"
 
 

@@ -12,6 +12,8 @@ from functools import lru_cache
 from importlib.resources import files
 from itertools import chain
 
+from graphreader.text.scripts import HAN, HAN_RUN, han_pairs
+
 _LISTS: dict[str, str] = tomllib.loads(
     files("graphreader").joinpath("text/word_lists.toml").read_text(encoding="utf-8")
 )
@@ -29,8 +31,6 @@ def _groups(name: str) -> list[list[str]]:
 MONTHS = _LISTS["months"].split()
 _STOP_WORDS = word_list("stop_words")
 _BASE_FORMS = {form: forms[0] for forms in _groups("irregular_forms") for form in forms}
-HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-HAN_RUN = re.compile(f"[{HAN}]+")
 CHINESE_JOINTS = re.compile(
     "|".join(
         [
@@ -41,6 +41,7 @@ CHINESE_JOINTS = re.compile(
 )
 _CHUNK_NUMBER = re.compile(r"\W+(?:chunk )?\[?\d+\]?$")
 _WORD = re.compile(rf"\d+(?:[.,]\d+)*|[^\W\d_{HAN}]+(?:['’.][^\W\d_{HAN}]+)*")
+_ALPHANUMERIC = re.compile(r"[^\W_]+")
 # Suffixes in the order in which they are removed; the number of letters that must be left.
 _SUFFIXES = [
     (suffix, fewest)
@@ -53,6 +54,11 @@ _SUFFIXES = [
     )
     for suffix in suffixes.split()
 ]
+
+
+def casefolded(text: str) -> str:
+    """The text in lower case; compatibility forms, as full-width letters, become ordinary."""
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 @lru_cache(maxsize=65536)
@@ -100,6 +106,16 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
+def alphanumeric_words(text: str) -> list[str]:
+    """The runs of letters and digits of any script, as written."""
+    return _ALPHANUMERIC.findall(text)
+
+
+def lower_words(text: str) -> list[str]:
+    """The runs of letters, digits and underscores of any script, in lower case."""
+    return re.findall(r"\w+", text.casefold())
+
+
 def is_stop_word(word: str) -> bool:
     """Whether a word says nothing about the subject of a text, such as "the"."""
     return not _has_content(fold(word))
@@ -145,16 +161,6 @@ def title_terms(label: str) -> frozenset[str]:
 def term_of(folded_word: str) -> str:
     """The term of one folded word or number."""
     return folded_word.replace(",", "") if folded_word[0].isdigit() else stem(folded_word)
-
-
-def han_pairs(text: str) -> list[str]:
-    """List all pairs of adjacent Han characters; a single character stands for itself."""
-    pairs: list[str] = []
-    if text.isascii():
-        return pairs
-    for run in HAN_RUN.findall(text):
-        pairs.extend(run[i : i + 2] for i in range(max(1, len(run) - 1)))
-    return pairs
 
 
 def chinese_pieces(text: str, shortest: int = 2) -> list[str]:

@@ -28,13 +28,13 @@ from graphreader.ingestion.chunking import in_grapheme
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import Decider, Decision, Task
 from graphreader.sync import bounded_gather
+from graphreader.text.scripts import ALL_HAN, FULL_WIDTH_SIGNS, KANA
 from graphreader.text.sentences import line_spans, sentence_spans
 from graphreader.usage import Phase, Usage
 
 LONGEST_WORD = 40  # characters
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
-_CJK_PUNCTUATION = "\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65“”…—"
-_WORD = re.compile(rf"[{_CJK}]|[^\s{_CJK}{_CJK_PUNCTUATION}]{{1,{LONGEST_WORD}}}")
+_CJK = f"{KANA}{ALL_HAN}"
+_WORD = re.compile(rf"[{_CJK}]|[^\s{_CJK}{FULL_WIDTH_SIGNS}]{{1,{LONGEST_WORD}}}")
 
 
 def words_in(text: str) -> int:

@@ -25,6 +25,7 @@ from graphreader.evaluation.datasets.record import (
 from graphreader.evaluation.metrics.evidence import EvidenceText
 from graphreader.ingestion.loading.content import read_text
 from graphreader.ingestion.loading.html import read_html
+from graphreader.text.words import lower_words
 
 
 def musique_records(rows: Iterable[Row]) -> Iterator[Record]:
@@ -406,7 +407,7 @@ def _places(record: Record, original: Record) -> tuple[Supporting, ...]:
 
 
 def _words(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
+    return " ".join(lower_words(text))
 
 
 def data_files(source: str | Path) -> list[Path]:

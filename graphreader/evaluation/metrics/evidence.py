@@ -11,6 +11,7 @@ import numpy as np
 
 from graphreader.evaluation.metrics.answers import units
 from graphreader.text.sentences import sentence_spans
+from graphreader.text.words import lower_words
 
 _SHARE = 0.75  # the least share of a sentence's content words that must stand close together
 
@@ -26,8 +27,6 @@ _FUNCTION_WORDS = frozenset(
         "who whom whose which what when where there here until while because also s",
     )
 )
-
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +108,13 @@ class EvidenceText:
         if self._language == "zh":
             line = self._line(text)
             return frozenset(line[at : at + 2] for at in range(len(line) - 1))
-        return frozenset(_WORD.findall(text.casefold())) - _FUNCTION_WORDS
+        return frozenset(lower_words(text)) - _FUNCTION_WORDS
 
     def _line(self, text: str) -> str:
         """The words in one line, each between spaces; Chinese without spaces."""
         if self._language == "zh":
             return "".join(units(text, "zh"))
-        return f" {' '.join(_WORD.findall(text.casefold()))} "
+        return f" {' '.join(lower_words(text))} "
 
 
 _LEVEL = 0.95

@@ -27,6 +27,7 @@ from graphreader.ingestion.normalization.rules import (
     strip_accents,
 )
 from graphreader.store.writer import FREQUENT
+from graphreader.text.scripts import HAN_RUN
 from graphreader.text.words import is_stop_word
 
 Stage = Literal["semantic", "association"]
@@ -203,7 +204,6 @@ def blocking_keys(key: str) -> frozenset[str]:
     return frozenset((*spellings, _ANY_WORD) if _SINGLE_WORD.fullmatch(key) else spellings)
 
 
-_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _WORD = re.compile(r"[^\W_]+(?:['.][^\W_]+)*")
 _SINGLE_WORD = re.compile(
     r"[a-z]{4,}"
@@ -229,7 +229,7 @@ def is_counted(name: str, key: str) -> bool:
 
 def is_name(name: str) -> bool:
     """Whether a text may be a proper name: it has a capital letter or a Chinese character."""
-    return name != name.lower() or bool(_HAN.search(name))
+    return name != name.lower() or bool(HAN_RUN.search(name))
 
 
 def words(text: str) -> list[str]:
@@ -239,7 +239,7 @@ def words(text: str) -> list[str]:
 
 def contains(longer: str, shorter: str) -> bool:
     """Whether `longer` contains all words of `shorter`, or its Chinese characters in a row."""
-    if _HAN.search(shorter):
+    if HAN_RUN.search(shorter):
         return shorter in longer
     return set(words(shorter)) <= set(words(longer))
 

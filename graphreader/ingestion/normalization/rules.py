@@ -9,6 +9,9 @@ import unicodedata
 from functools import lru_cache
 from importlib.resources import files
 
+from graphreader.text.scripts import HAN
+from graphreader.text.words import casefolded
+
 
 def _word_lists() -> dict[str, tuple[str, ...]]:
     text = files("graphreader.ingestion.normalization").joinpath("english.txt").read_text("utf-8")
@@ -64,7 +67,7 @@ def normalize(surface: str) -> str:
 def _unify_characters(text: str) -> str:
     """Unify signs, case and spaces; keys of plain words stay as they are."""
     text = _FRACTION.sub(" ", _SUPERSCRIPT.sub("^", text))  # 10² is not 102, nor 1½ 11/2
-    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    text = unicodedata.normalize("NFKC", casefolded(text))
     text = _APOSTROPHE.sub("'", _DASH.sub("-", _INVISIBLE.sub("", text)))
     text = _DOT.sub("·", _QUOTE.sub('"', text))
     text = _ABBREVIATION.sub(lambda match: match.group().replace(".", ""), text)
@@ -178,8 +181,7 @@ _INFINITIVE_OF = {
     form: verb.rstrip("+") for verb in _LISTS["regular verbs"] for form in _verb_forms(verb)
 }
 
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_BETWEEN_HAN = re.compile(rf"(?<=[{_HAN}])[\s·-]+(?=[{_HAN}])")
+_BETWEEN_HAN = re.compile(rf"(?<=[{HAN}])[\s·-]+(?=[{HAN}])")
 _INITIALS = re.compile(r"(?<!\w)([^\W\d_])\.\s*(?=[^\W\d_]\.)")
 _POINT = re.compile(r"(?<=\w)\.(?=\s|\Z)")
 _AND = re.compile(r"(?<=\s)(?:&|'n'|'n|n')(?=\s)")
