@@ -1,4 +1,4 @@
-"""A server of the Model Context Protocol over one corpus: tools to ask it and to explore it."""
+"""The MCP (Model Context Protocol) server of one corpus, with tools to ask and to explore it."""
 
 import asyncio
 import inspect
@@ -39,8 +39,8 @@ READS_ONLY = ToolAnnotations(
 
 ASKS_A_MODEL = READS_ONLY.model_copy(update={"open_world_hint": True})
 
-PAGE = 100  # documents in one result of `list_documents`
-OUTLINE_TOKENS = 2_000  # of one result of `outline`
+PAGE = 100  # largest number of documents in a result of `list_documents`
+OUTLINE_TOKENS = 2_000  # largest result of `outline`, in tokens
 
 KeyElementName = Annotated[
     str, Field(description="Its name, any wording of it, or its id; upper case does not count.")
@@ -85,7 +85,7 @@ class ChunkResult(RootModel[Passage]):
 
 
 class OutlineResult(BaseModel):
-    """An outline of a document of so many chunks, which are counted from 0."""
+    """An outline of a document; `chunks` is their number, and they are counted from 0."""
 
     chunks: int
     outline: str
@@ -106,11 +106,11 @@ class DocumentsResult(BaseModel):
 
 
 Stream = Callable[[str, str | None, Context[Any]], AsyncGenerator[Event]]
-"""The events of a question that follows up a run, in a context."""
+"""A function that asks (question, id of the run to follow up, MCP context) and yields events."""
 
 
 class CorpusTools:
-    """The tools. Their docstrings are the descriptions that models read."""
+    """The tools of the server. Their docstrings are the descriptions that models read."""
 
     def __init__(self, reader: GraphReader, stream: Stream | None = None) -> None:
         self._reader = reader
@@ -214,7 +214,7 @@ def _stream_of(reader: GraphReader) -> Stream:
 def _reporting(
     tool: Callable[..., Awaitable[Any]], detail: Callable[[GraphReaderError], str]
 ) -> Callable[..., Awaitable[Any]]:
-    """The same tool, which reports to the client errors of GraphReader and what it waits for."""
+    """Wrap a tool so that it reports GraphReader's errors and waits to the client."""
     takes_context = "context" in tool.__annotations__
 
     @wraps(tool)
@@ -234,7 +234,7 @@ def _reporting(
         except GraphReaderError as error:
             raise ToolError(detail(error)) from error
 
-    # The server passes its context to the parameter with this annotation.
+    # The MCP server passes its context to the parameter with this annotation.
     reporting.__annotations__ = {**tool.__annotations__, "context": Context[Any]}
     return reporting
 
@@ -244,9 +244,9 @@ def mcp_server(
     stream: Stream | None = None,
     detail: Callable[[GraphReaderError], str] = str,
 ) -> MCPServer[Any]:
-    """A server over the reader's corpus; `run()` serves stdin and stdout until stdin ends.
+    """Create the MCP server of the reader's corpus; `run()` serves stdin and stdout to their end.
 
-    Another `stream` may ask the questions, and `detail` words failures.
+    `stream` replaces the way of asking questions; `detail` turns an error into a message.
     """
     server = MCPServer[Any](
         "graphreader",

@@ -1,8 +1,8 @@
-"""The graph that LangGraph Studio shows (`langgraph.json`): GraphReader answering a question.
+"""The graphs for LangGraph Studio (`langgraph.json`): GraphReader's agent in both modes.
 
-A graph is built once, and runs with the same fields share a reader. The server has no
-authentication, so requests of other pages (by `Origin`) and for other hosts (DNS rebinding, by
-`Host`) are refused before any route.
+A graph is built once; runs with equal fields share a reader. The server has no authentication, so
+requests from other sites (header `Origin`) and for other hosts (header `Host`, DNS rebinding) are
+refused before any route.
 """
 
 import asyncio
@@ -38,18 +38,18 @@ from graphreader.graph_reader import GraphReader
 from graphreader.integrations.langgraph import ExecutionContext, agent_graph
 from graphreader.settings import Mode, Settings, load_environment
 
-Open = SkipJsonSchema[None]  # an optional field; the form does not show that it may be None
+Open = SkipJsonSchema[None]  # marks an optional field; hides None from the form
 
-KEPT = 16  # the largest number of open readers: more than the server runs nodes at once
+KEPT = 16  # largest number of open readers: more than the server runs nodes at once
 
 OF_THE_SERVER = re.compile(
     r"_.*|lang(graph|smith)[_-].*|x-.*|(thread|run|assistant|graph|cron|user)_id|checkpoint_.*"
 )
-"""Names that the server, or a client that uses `configurable`, may add to the fields."""
+"""Pattern of names that the server, or a client with `configurable`, may add to the fields."""
 
 
 class Choices(BaseModel):
-    """The fields of a run; the server's settings are their defaults."""
+    """The form fields of a run; the server's settings are the defaults."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -99,7 +99,7 @@ class Choices(BaseModel):
             ) from None
 
     def of_settings(self) -> Mapping[str, object]:
-        """The choices that take the place of settings."""
+        """The choices that override settings, by the settings' names."""
         return self.model_dump(exclude={"corpus", "step_by_step"}, exclude_none=True)
 
 
@@ -107,17 +107,17 @@ Agent: TypeAlias = CompiledStateGraph[Any, Choices, AgentInput, AgentOutput]
 
 
 def graphreader(runtime: ServerRuntime[Any]) -> Agent:
-    """The agent in mode `paper`: a question is explored on several paths and answered."""
+    """Build the agent in mode `paper`, which explores a question on several paths."""
     return _agent("paper", _choices(runtime).step_by_step)
 
 
 def graphreader_adaptive(runtime: ServerRuntime[Any]) -> Agent:
-    """The agent in mode `adaptive`: it searches, and explores what is missing."""
+    """Build the agent in mode `adaptive`, which searches, then explores missing information."""
     return _agent("adaptive", _choices(runtime).step_by_step)
 
 
 def _choices(runtime: ServerRuntime[Any]) -> Choices:
-    run = runtime.execution_runtime  # None while the server reads the schema
+    run = runtime.execution_runtime  # None while the server only reads the schema
     return Choices.model_validate((run and run.context) or {})
 
 
@@ -127,19 +127,19 @@ def _agent(mode: Mode, step_by_step: bool) -> Agent:
 
 
 async def _context_of(runtime: Runtime[Choices]) -> ExecutionContext:
-    """The execution context of the chosen reader; opening it reads files, so in a thread."""
+    """Return the execution context of the chosen reader, opened in a thread (it reads files)."""
     return (await asyncio.to_thread(_READERS.of, runtime.context or Choices())).context
 
 
 class _Readers:
-    """The open readers, least recently used first."""
+    """A cache of open readers, least recently used first."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._readers: dict[frozenset[tuple[str, object]], GraphReader] = {}
 
     def of(self, choices: Choices) -> GraphReader:
-        """The reader for these choices; the least recently used of too many is closed."""
+        """Return the reader for these choices; close the least recently used of too many."""
         chosen = choices.of_settings()
         key = frozenset(chosen.items())
         with self._lock:
@@ -161,23 +161,23 @@ _LOOPBACK = r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?"
 _HOST = re.compile(_LOOPBACK, re.IGNORECASE)
 _PAGE = re.compile(rf"https?://{_LOOPBACK}|https://(?:eu\.)?smith\.langchain\.com")
 
-_INSIDE = "/noauth"  # the root path of the server's own requests, which come over no network
+_INSIDE = "/noauth"  # root path of the server's internal requests, which use no network
 
 
-class OnlyFromHere:
-    """Answers 403, with a sentence, to a request that comes from elsewhere."""
+class LocalRequestsOnly:
+    """ASGI middleware that answers 403 to requests from other sites or for other hosts."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on or refuse it."""
+        """Pass a request to the application, or refuse it."""
         checked = scope["type"] in ("http", "websocket") and scope.get("root_path") != _INSIDE
         refusal = _refusal(Headers(scope=scope)) if checked else None
         if refusal is None:
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
-            await WebSocketClose(1008, refusal)(scope, receive, send)  # it is answered with 403
+            await WebSocketClose(1008, refusal)(scope, receive, send)  # answered with status 403
         else:
             await JSONResponse({"detail": refusal}, 403)(scope, receive, send)
 
@@ -192,8 +192,8 @@ def _refusal(headers: Headers) -> str | None:
 
 app = Starlette(
     middleware=[
-        Middleware(OnlyFromHere),
-        # The server's own would let a browser ask neither with POST nor on the way into a private
+        Middleware(LocalRequestsOnly),
+        # The server's own CORS rules allow a browser neither POST nor access to a private
         # network, which this machine is for a page of the web.
         Middleware(
             CORSMiddleware,
@@ -204,4 +204,4 @@ app = Starlette(
         ),
     ]
 )
-"""The app that `langgraph.json` names: it checks each request before the server's routes."""
+"""The application in `langgraph.json`, which checks requests before the server's routes."""

@@ -1,1 +1,1 @@
-"""GraphReader as a part of what people already have."""
+"""Integrations of GraphReader into LangChain, LangGraph and langchain-neo4j."""

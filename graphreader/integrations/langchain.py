@@ -1,4 +1,4 @@
-"""A reader for LangChain: as a tool of another agent, and as a retriever."""
+"""Adapters of a reader for LangChain: a tool for other agents, and a retriever."""
 
 from collections.abc import Iterable
 from contextlib import aclosing
@@ -32,13 +32,13 @@ TOOL_DESCRIPTION = (
 
 
 class QuestionInput(BaseModel):
-    """The argument of the tool."""
+    """The arguments of the tool."""
 
     question: str = Field(description="A whole question, understandable by itself.")
 
 
 def as_tool(reader: Reader, name: str = TOOL_NAME, description: str = TOOL_DESCRIPTION) -> BaseTool:
-    """A tool that asks the reader: content is the answer or failure, artifact the Reading."""
+    """Make a tool that asks the reader; content: answer or error, artifact: the Reading."""
 
     async def aask(question: str) -> tuple[str, Reading]:
         try:
@@ -62,7 +62,7 @@ def as_tool(reader: Reader, name: str = TOOL_NAME, description: str = TOOL_DESCR
 
 
 def in_words(reading: Reading) -> str:
-    """The answer as text, with its explanation, quotes, contradictions and notes."""
+    """Format the answer as text, with its explanation, quotes, contradictions and notes."""
     likely = " (likely, not stated)" if reading.confidence == "likely" else ""
     lines = [f"{reading.answer}{likely}", *filter(None, [reading.explanation])]
     if reading.citations:
@@ -76,24 +76,24 @@ def in_words(reading: Reading) -> str:
 
 
 Place = tuple[str, int]
-_WHOLE = (-1, "")  # before all facts
+_WHOLE = (-1, "")  # key of the whole chunk, sorted before all facts
 
 
 class GraphReaderRetriever(BaseRetriever):
-    """Gives the chunks that the exploration of a question read in full, and the facts it looked at.
+    """A retriever that returns the chunks and facts that the exploration of a question has read.
 
         retriever = GraphReaderRetriever(reader=reader, k=8)
         documents = retriever.invoke("Which pope canonized Joan of Arc?")
 
-    `reader` is a `GraphReader`, which stays open. Cited documents come first, then those that more
-    paths have read, each in the order of the texts. `k` bounds how many there are; without `facts`
-    there are only chunks. Each call is a whole run with its cost, in `mode`, if given.
+    `reader` is a `GraphReader`, which stays open. Cited documents come first, then documents read
+    by more paths, each in the order of the texts. `k` limits their number; without `facts` only
+    chunks are returned. Each call is a whole run with its cost, in `mode`, if given.
 
     A document's text is the chunk, or one atomic fact. Its metadata: `kind` ("chunk" or
     "atomic_fact"), `corpus`, `document` (the title), `document_id`, `source`, `chunk` (the index),
-    `start` and `end` of the chunk in characters of the document; `paths`, those which read it,
-    counted from 1; `quotes` of the answer, and `cited`, whether there are any; of facts also
-    `key_elements`, those at which they were shown. Raises what `ask` raises.
+    `start` and `end` of the chunk in characters of the document; `paths` (numbers, from 1) that
+    read it; `quotes` of the answer, and `cited` (true with quotes); for facts also `key_elements`
+    at which the fact was shown. Raises the errors of `ask`.
     """
 
     reader: Any = Field(exclude=True)
@@ -112,16 +112,16 @@ class GraphReaderRetriever(BaseRetriever):
         return await self._retrieve(query)
 
     async def _retrieve(self, query: str) -> list[Document]:
-        trail = _Trail()
+        texts = _ShownTexts()
         async with aclosing(self.reader.astream(query, mode=self.mode)) as events:
             async for event in events:
-                trail.follow(event)
-        passages = await self.reader.apassages(list(trail.shown))
+                texts.follow(event)
+        passages = await self.reader.apassages(list(texts.shown))
         in_order = sorted(passages, key=lambda one: (one.document, one.document_id, one.chunk))
         documents = [
             document
             for passage in in_order
-            for document in trail.of(passage)
+            for document in texts.of(passage)
             if self.facts or document.metadata["kind"] == "chunk"
         ]
         documents.sort(key=lambda one: (not one.metadata["cited"], -len(one.metadata["paths"])))
@@ -137,15 +137,15 @@ class _Shown:
 
 
 @dataclass(slots=True)
-class _Trail:
-    """What a run was shown, by chunk: facts by index and text, the whole chunk by `_WHOLE`."""
+class _ShownTexts:
+    """The texts that a run was shown, by chunk: facts by (index, text), the chunk by `_WHOLE`."""
 
     corpus: str = ""
     shown: dict[Place, dict[tuple[int, str], _Shown]] = field(default_factory=dict)
     quotes: dict[Place, list[str]] = field(default_factory=dict)
 
     def follow(self, event: Event) -> None:
-        """Note what the event says was shown."""
+        """Add the texts and quotes of an event."""
         match event:
             case ChunkRead(path=path, node=node, document_id=document, chunk=chunk):
                 self._add((document, chunk), _WHOLE, path, node)
@@ -163,7 +163,7 @@ class _Trail:
         shown.nodes.add(node)
 
     def of(self, passage: Passage) -> Iterable[Document]:
-        """The documents of a passage: the whole chunk if it was read, and its facts."""
+        """Yield a passage's LangChain documents: the whole chunk if it was read, and its facts."""
         place = (passage.document_id, passage.chunk)
         quotes = self.quotes.get(place, [])
         for part, shown in sorted(self.shown[place].items(), key=itemgetter(0)):
@@ -190,6 +190,6 @@ class _Trail:
 
 
 def _alike(quote: str, fact: str) -> bool:
-    """Whether one is a part of the other, but for white space."""
+    """Whether a quote and a fact contain one another, except for white space."""
     quote, fact = " ".join(quote.split()), " ".join(fact.split())
     return quote in fact or fact in quote

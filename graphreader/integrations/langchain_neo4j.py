@@ -1,4 +1,4 @@
-"""The same graph for those who work with langchain-neo4j, whose exceptions are raised."""
+"""Access to the graph by langchain-neo4j, which raises its own exceptions."""
 
 from langchain_core.embeddings import Embeddings
 from langchain_neo4j import Neo4jGraph, Neo4jVector
@@ -19,9 +19,9 @@ _FOUND = (
 
 
 def neo4j_graph(settings: Settings | None = None) -> Neo4jGraph:
-    """The configured (or embedded) Neo4j as a graph to query: `graph.query("MATCH ...")`.
+    """Open the configured or embedded Neo4j as a `Neo4jGraph`: `graph.query("MATCH ...")`.
 
-    Its schema is not read, since that needs APOC, which a plain server does not have.
+    Its schema is not read, since that needs APOC, which a plain server lacks.
     """
     address = address_of(settings or Settings.read())
     return Neo4jGraph(
@@ -34,10 +34,10 @@ def neo4j_graph(settings: Settings | None = None) -> Neo4jGraph:
 
 
 def key_element_store(settings: Settings | None = None) -> Neo4jVector:
-    """A vector store over the key elements, to search only.
+    """Open a vector store over the key elements, for searches only.
 
-    Name the corpus with each search, `store.similarity_search("castle", k=20, params={"corpus":
-    "default"})`, and ask for more than you need: the index holds all corpora.
+    Name the corpus in each search, `store.similarity_search("castle", k=20, params={"corpus":
+    "default"})`, and request more results than you need: the index holds all corpora.
     """
     given = settings or Settings.read()
     address = address_of(given)
@@ -53,7 +53,7 @@ def key_element_store(settings: Settings | None = None) -> Neo4jVector:
 
 
 class _Embeddings(Embeddings):
-    """An embedder behind LangChain's interface, with one client for all searches of a store."""
+    """An embedder with LangChain's interface, with one client for all searches of a store."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
