@@ -25,7 +25,8 @@ test: check
 
 # What users see, written anew by this code; read the difference, and name it in CHANGELOG.md.
 snapshots: .venv/test.stamp
-	$(BIN)/python -m pytest -q tests/unit/test_fixed_prompts.py --renew-snapshots
+	$(BIN)/python -m pytest -q tests/unit/test_fixed_prompts.py tests/runs/test_fixed_points.py \
+		tests/runs/test_old_state.py --renew-snapshots
 	git diff --stat -- tests
 
 # Faults at random moments, then random edits; docs/reliability.md has the figures.

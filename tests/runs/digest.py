@@ -65,5 +65,8 @@ def _shown(properties: Mapping[str, Any]) -> str:
     """Properties as JSON; a vector by a digest of its own, so that lines can be read."""
     kept = {name: value for name, value in properties.items() if name not in TIMES}
     if "embedding" in kept and isinstance(kept["embedding"], list):
-        kept["embedding"] = sha256(json.dumps(kept["embedding"]).encode()).hexdigest()[:12]
+        rounded = [
+            round(value, 6) for value in kept["embedding"]
+        ]  # sums differ by Python's version
+        kept["embedding"] = sha256(json.dumps(rounded).encode()).hexdigest()[:12]
     return json.dumps(kept, ensure_ascii=False, sort_keys=True, default=str)

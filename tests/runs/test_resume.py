@@ -96,11 +96,15 @@ def whole(
 
 
 def broken_off(
-    reader: GraphReader, at: type[Any], number: int = 1, question: str = QUESTION
+    reader: GraphReader,
+    at: type[Any],
+    number: int = 1,
+    question: str = QUESTION,
+    id: str | None = None,
 ) -> str:
     """Listen up to the event, and no further; the id of the run."""
     run = ""
-    with closing(reader.stream(question)) as events:
+    with closing(reader.stream(question, run=id)) as events:
         for event in events:
             run = run or event.run  # type: ignore[union-attr]  # the first one is RunBegan
             number -= isinstance(event, at)
