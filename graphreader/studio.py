@@ -194,7 +194,7 @@ app = Starlette(
     middleware=[
         Middleware(LocalRequestsOnly),
         # The server's own CORS rules allow a browser neither POST nor access to a private
-        # network, which this machine is for a page of the web.
+        # network, which this machine is for a web page.
         Middleware(
             CORSMiddleware,
             allow_origin_regex=_PAGE.pattern,

@@ -32,7 +32,6 @@ NOT_YET = (
     "integrations/langgraph.py",
     "llm/protocols.py",
     "llm/rate_limit.py",
-    "mcp_server.py",
     "models.py",
     "reading.py",
     "readers.py",
@@ -43,7 +42,6 @@ NOT_YET = (
     "store/explorer.py",
     "store/records.py",
     "store/writer.py",
-    "studio.py",
     "web/access.py",
     "web/run_progress.py",
 )
