@@ -1,7 +1,7 @@
-"""The tasks of the agent: the question and the prompt of each decision (paper, figures 7-12).
+"""The tasks of mode `paper`: the inputs and prompt of each decision (paper, figures 7-12).
 
-Only what was shown can be chosen, by numbers from 1. Of what may exceed a window, `keeping(n)`
-shows the best n. Names are folded to one line, so that none can write a line of the prompt.
+Only shown items can be chosen, by numbers from 1. If a list may exceed a window, `keeping(n)` shows
+its best n items. Names are folded to one line, so that no name can write a line of the prompt.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,16 +23,16 @@ from graphreader.llm.protocols import (
 )
 from graphreader.usage import Phase
 
-PLAN_TOKENS = 250  # the largest rational plan in tokens: every later prompt contains it
-NOTEBOOK_TOKENS = 480  # of a notebook at most: five and their quotes fit a window of 4,096
-QUOTES_AT_LEAST = 3  # quotes for which notebooks are joined if they would leave no room for them
-FACTS_AT_FIRST = 3  # facts of each chunk for which there is room before any chunk has more
-NODES_WANTED = 10  # initial nodes that are to be proposed at least (paper, figure 8)
+PLAN_TOKENS = 250  # largest rational plan in tokens: every later prompt contains it
+NOTEBOOK_TOKENS = 480  # largest notebook in tokens: five and their quotes fit a window of 4,096
+QUOTES_AT_LEAST = 3  # smallest number of quotes; notebooks that leave less room are joined
+FACTS_AT_FIRST = 3  # facts per chunk that are shown before any chunk gets more
+NODES_WANTED = 10  # smallest number of proposed initial nodes (paper, figure 8)
 
 
 @dataclass(frozen=True, slots=True)
 class PlanTask(Task[decisions.RationalPlan]):
-    """Make the rational plan (figure 7); `earlier` is the exchange of a follow-up question."""
+    """The task to make the rational plan (figure 7); `earlier` is the exchange to follow up."""
 
     prompt = "rational_plan"
     decision = decisions.RationalPlan
@@ -42,14 +42,14 @@ class PlanTask(Task[decisions.RationalPlan]):
     earlier: str = ""
 
     def values(self) -> Mapping[str, str]:
-        """The question; a follow-up is to be restated, since later prompts lack the exchange."""
+        """The question; a follow-up must be restated, since later prompts lack the exchange."""
         if not self.earlier:
             return {"question": self.question}
         restate = "Begin the plan with the question restated so that it can be understood alone."
         return {"question": f"{self.question}\n\n{self.earlier}\n\n{restate}"}
 
     def problem(self, decision: decisions.RationalPlan) -> str | None:
-        """A plan too long to fit into a prompt with a chunk and a notebook."""
+        """Reject a plan that is too long for a prompt with a chunk and a notebook."""
         length = tokens.count(decision.plan)
         if length > PLAN_TOKENS:
             return f"The plan has {length} tokens: shorten it to at most five sentences."
@@ -58,10 +58,10 @@ class PlanTask(Task[decisions.RationalPlan]):
 
 @dataclass(frozen=True, slots=True)
 class InitialNodesTask(Task[decisions.InitialNodes]):
-    """Propose and score initial nodes out of `nodes`, names ranked best first (figure 8).
+    """The task to propose and score initial nodes from `nodes`, ranked names (figure 8).
 
-    `details` are shown beside them, `aliases` are not; `paths` is the number of nodes that are
-    used.
+    `details` are shown beside the names, `aliases` are not; `paths` is the number of nodes that
+    will be used.
     """
 
     prompt = "initial_nodes"
@@ -78,7 +78,7 @@ class InitialNodesTask(Task[decisions.InitialNodes]):
     paths: int = 5
 
     def values(self) -> Mapping[str, str]:
-        """Question, plan, the numbered nodes with their details, and how many are used."""
+        """Question, plan, the numbered nodes with their details, and the number of paths."""
         details = self.details[: len(self.nodes)]
         lines = [
             f"{folded(node)} ({folded(detail)})" if detail else folded(node)
@@ -92,13 +92,13 @@ class InitialNodesTask(Task[decisions.InitialNodes]):
         }
 
     def problem(self, decision: decisions.InitialNodes) -> str | None:
-        """A list with no number that was shown."""
+        """Reject a list without any shown number."""
         if not self._chosen(decision):
             return f"Choose nodes by their numbers, 1 to {len(self.nodes)}."
         return None
 
     def shortcoming(self, decision: decisions.InitialNodes) -> str | None:
-        """Fewer different nodes than the paper asks for."""
+        """Object to fewer different nodes than the paper asks for."""
         wanted = min(NODES_WANTED, len(self.nodes))
         chosen = len(self._chosen(decision))
         if chosen < wanted:
@@ -111,7 +111,7 @@ class InitialNodesTask(Task[decisions.InitialNodes]):
 
 @dataclass(frozen=True, slots=True)
 class CondenseTask(Task[decisions.Condensed]):
-    """Make one short notebook out of long ones; relevant notes must stay."""
+    """The task to make one short notebook from long notebooks; relevant notes must stay."""
 
     prompt = "condense"
     decision = decisions.Condensed
@@ -122,7 +122,7 @@ class CondenseTask(Task[decisions.Condensed]):
     notebooks: tuple[str, ...]
 
     def values(self) -> Mapping[str, str]:
-        """Question, plan and the notebooks."""
+        """Question, plan and notebooks."""
         return {
             "question": self.question,
             "plan": self.plan,
@@ -130,7 +130,7 @@ class CondenseTask(Task[decisions.Condensed]):
         }
 
     def problem(self, decision: decisions.Condensed) -> str | None:
-        """A notebook that is still too long, or empty."""
+        """Reject a notebook that is still too long, or empty."""
         length = tokens.count(decision.notebook)
         if length > NOTEBOOK_TOKENS:
             return f"The notebook has {length} tokens: write it anew with at most 300 words."
@@ -139,14 +139,14 @@ class CondenseTask(Task[decisions.Condensed]):
 
 @dataclass(frozen=True, slots=True)
 class JoinTask(CondenseTask):
-    """Condense notebooks of several paths that are too many for one answer prompt."""
+    """The task to condense notebooks of several paths that do not fit one answer prompt."""
 
     phase = "answer"
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A quote of a path, and the label of its chunk."""
+    """A quote of a path, with the label of its chunk."""
 
     label: str
     quote: str
@@ -154,7 +154,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class AnswerTask(Task[decisions.Answer]):
-    """Answer from all notebooks, shown whole, and quotes, which are the choices (figure 12)."""
+    """The task to answer from all notebooks, and quotes, which are its choices (figure 12)."""
 
     prompt = "answer_reasoning"
     decision = decisions.Answer
@@ -169,7 +169,7 @@ class AnswerTask(Task[decisions.Answer]):
     earlier: str = ""
 
     def values(self) -> Mapping[str, str]:
-        """Question, plan, the notebooks and the quotes; only quotes can be cited by number."""
+        """Question, plan, notebooks and numbered quotes; only quotes can be cited."""
         follow_up = f"\n\n{self.earlier}" if self.earlier else ""
         return {
             "question": self.question,
@@ -179,11 +179,11 @@ class AnswerTask(Task[decisions.Answer]):
         }
 
     def problem(self, decision: decisions.Answer) -> str | None:
-        """An answer without words."""
+        """Reject an empty answer."""
         return empty_answer_problem(decision, "set confidence to 'not in the texts'")
 
     def shortcoming(self, decision: decisions.Answer) -> str | None:
-        """An answer that rests on none of the quotes, though there are some."""
+        """Object to an answer that cites no quote, although quotes are shown."""
         cited = any(self.shown(claim.citations) for claim in decision.claims)
         if cited or not decision.answered or not self.evidence:
             return None
@@ -193,23 +193,23 @@ class AnswerTask(Task[decisions.Answer]):
         )
 
     def shown(self, citations: Iterable[int]) -> list[int]:
-        """Those of the numbers that name a quote, each once."""
+        """Filter the numbers that name a shown quote, each once."""
         return [n for n in dict.fromkeys(citations) if 1 <= n <= len(self.evidence)]
 
     @property
     def fewest(self) -> int:
-        """Some quotes, as long as notebooks can be joined to make room for them."""
+        """The smallest number of quotes, while notebooks can be joined to make room for them."""
         return min(QUOTES_AT_LEAST, len(self.evidence)) if len(self.notebooks) > 1 else 0
 
 
 def quotes_text(evidence: Sequence[Evidence]) -> str:
-    """The numbered quotes with their places."""
+    """Format the quotes as a numbered list with their chunks' labels."""
     return numbered([f"{folded(one.label)}: {folded(one.quote)}" for one in evidence]) or "(none)"
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimCheckTask(Task[decisions.ClaimCheck]):
-    """Find quotes for claims of an answer that cite none; the quotes are the choices."""
+    """The task to find quotes for an answer's claims without quotes; the choices are quotes."""
 
     prompt = "claim_check"
     decision = decisions.ClaimCheck
@@ -224,7 +224,7 @@ class ClaimCheckTask(Task[decisions.ClaimCheck]):
     evidence: tuple[Evidence, ...]
 
     def values(self) -> Mapping[str, str]:
-        """The answer, its claims without a quote, and the quotes."""
+        """The answer, its claims without quotes, and the quotes."""
         return {
             "question": self.question,
             "answer": f"{folded(self.answer)}\nExplanation: {folded(self.explanation) or '(none)'}",
@@ -238,10 +238,10 @@ D = TypeVar("D", bound=Decision)
 
 @dataclass(frozen=True, slots=True)
 class ExploringTask(Task[D]):
-    """The common fields of a path's tasks; `actions` are the functions chosen before, in words.
+    """The common fields of a path's tasks; `actions` are descriptions of earlier functions.
 
-    With `calls_left` below 0 the chunks of the last call are only noted. Its `choices` are
-    actions and own items in turn; `forgotten` and `remaining` count those not shown.
+    With `calls_left` below 0 the chunks of the last call are only noted. The `choices` are
+    actions and the task's items in turn; `forgotten` actions and `remaining` items are not shown.
     """
 
     phase = "explore"
@@ -257,22 +257,22 @@ class ExploringTask(Task[D]):
 
     @property
     def own_choices(self) -> int:
-        """The number of ranked items that the task shows besides the actions."""
+        """The number of ranked items of the task, without the actions."""
         return len(getattr(self, self.ranked))
 
     def keeping_own(self, number: int) -> Self:
-        """The same task with only the best `number` of its own choices."""
+        """A copy of the task with only the best `number` of its own choices."""
         items = getattr(self, self.ranked)
         remaining = self.remaining + len(items) - number
         return replace(self, **{self.ranked: items[:number], "remaining": remaining})
 
     @property
     def choices(self) -> int:
-        """The actions and the task's own choices."""
+        """The number of actions and the task's own choices."""
         return len(self.actions) + self.own_choices
 
     def keeping(self, number: int) -> Self:
-        """The latest actions and the best of the task's own choices, half of each if possible."""
+        """A copy with the latest actions and the best own choices, half of each if possible."""
         kept = max(min(number // 2, len(self.actions)), number - self.own_choices)
         forgotten = self.forgotten + len(self.actions) - kept
         latest = self.actions[len(self.actions) - kept :]
@@ -280,7 +280,7 @@ class ExploringTask(Task[D]):
         return task.keeping_own(number - kept)
 
     def path_values(self) -> dict[str, str]:
-        """The values that every prompt of a path has."""
+        """The values of the places that every prompt of a path has."""
         forgotten = f"({self.forgotten} earlier actions are not shown.)\n" if self.forgotten else ""
         actions = bulleted(self.actions) if self.actions or not forgotten else ""
         return {
@@ -292,7 +292,7 @@ class ExploringTask(Task[D]):
         }
 
     def _calls(self) -> str:
-        """How many calls are left, and what can still be carried out."""
+        """A sentence on the calls that are left, and the functions that are still possible."""
         if self.calls_left > 0:
             return f"Calls left after this one: {self.calls_left}."
         if self.calls_left == 0:
@@ -302,10 +302,10 @@ class ExploringTask(Task[D]):
 
 @dataclass(frozen=True, slots=True)
 class FactGroup:
-    """The facts of one node in one chunk, best first; `indexes` are their places in it.
+    """The facts of one node in one chunk, best first; `indexes` are their positions in it.
 
-    `more` counts those not shown; `heading` is the one under which the chunk begins; `before`
-    what the chunk says right before a fact that may not be understood alone, else "".
+    `more` counts further facts; `heading` is the heading at the chunk's start; `before` has, for
+    each fact that may be unclear alone, the previous fact, else "".
     """
 
     label: str
@@ -317,7 +317,7 @@ class FactGroup:
     indexes: tuple[int, ...] = ()
 
     def shown(self) -> str:
-        """One line for the chunk and one for each fact."""
+        """The text for a prompt: one line for the chunk and one for each fact."""
         heading = f", “{folded(self.heading)}”" if self.heading else ""
         read = " (already read)" if self.read else ""
         lines = [f"{folded(self.label)}{heading}{read}"]
@@ -331,7 +331,7 @@ class FactGroup:
         return "\n".join(lines)
 
     def keeping(self, number: int) -> "FactGroup":
-        """The first facts."""
+        """A copy with only the first `number` facts."""
         more = self.more + len(self.facts) - number
         return replace(
             self,
@@ -344,7 +344,7 @@ class FactGroup:
 
 @dataclass(frozen=True, slots=True)
 class FactsTask(ExploringTask[decisions.FactsDecision]):
-    """Look at a page of a node's facts by chunk (figure 9); `unlisted` facts are on no page."""
+    """The task to read a page of a node's facts (figure 9); `unlisted` facts are on no page."""
 
     prompt = "atomic_facts"
     last_call = "read_chunk is still carried out, anything else ends the search"
@@ -366,7 +366,7 @@ class FactsTask(ExploringTask[decisions.FactsDecision]):
         }
 
     def problem(self, decision: decisions.FactsDecision) -> str | None:
-        """read_chunk without a chunk that was shown and is not read yet; a page that is not."""
+        """Reject read_chunk without an unread chunk of the page, and a missing next page."""
         if decision.function == "next_page" and not (self.remaining and self.calls_left > 0):
             return "There is no next page: choose read_chunk or stop_and_read_neighbor."
         if decision.function != "read_chunk":
@@ -380,11 +380,11 @@ class FactsTask(ExploringTask[decisions.FactsDecision]):
 
     @property
     def own_choices(self) -> int:
-        """The facts of all groups."""
+        """The number of facts in all groups."""
         return sum(len(group.facts) for group in self.groups)
 
     def keeping_own(self, number: int) -> Self:
-        """The best groups, with so many facts in all, a few of each group first."""
+        """A copy with `number` facts of the best groups, a few of each group first."""
         shares: list[int] = []
         for group in self.groups:
             shares.append(max(0, min(FACTS_AT_FIRST, len(group.facts), number)))
@@ -401,10 +401,10 @@ class FactsTask(ExploringTask[decisions.FactsDecision]):
 
 @dataclass(frozen=True, slots=True)
 class ChunkTask(ExploringTask[decisions.ChunkDecision]):
-    """Read one chunk in full, and short ones `together` with it (figure 10).
+    """The task to read one chunk in full, with short chunks `together` (figure 10).
 
-    `queued` are the labels of those that wait: its choices. `has_...` is said of the last
-    chunk.
+    `queued` are the labels of waiting chunks, the choices. `has_previous` and `has_subsequent`
+    refer to the last chunk.
     """
 
     prompt = "chunk"
@@ -420,7 +420,7 @@ class ChunkTask(ExploringTask[decisions.ChunkDecision]):
     together: tuple[tuple[str, str], ...] = ()
 
     def values(self) -> Mapping[str, str]:
-        """Question, plan, actions, notebook, the chunk, and its surroundings."""
+        """Question, plan, actions, notebook, chunk, and its neighbors in the text."""
         waiting = [folded(label) for label in self.queued]
         if self.remaining:
             more = "more chunks" if waiting else "chunks"
@@ -443,25 +443,25 @@ class ChunkTask(ExploringTask[decisions.ChunkDecision]):
         }
 
     def problem(self, decision: decisions.ChunkDecision) -> str | None:
-        """A further chunk where no call is left."""
+        """Reject a further chunk if no call is left."""
         if self.calls_left < 0 and decision.function not in ("search_more", "termination"):
             return "No call is left: choose search_more or termination."
         return None
 
     @property
     def texts(self) -> tuple[tuple[str, str], ...]:
-        """The labels and texts of all its chunks."""
+        """The labels and texts of all chunks of the task."""
         return ((self.label, self.text), *self.together)
 
     @property
     def labels_together(self) -> tuple[str, ...]:
-        """The labels of the chunks that are read with the first one."""
+        """The labels of the chunks that are read together with the first."""
         return tuple(label for label, _ in self.together)
 
 
 @dataclass(frozen=True, slots=True)
 class NeighborTask(ExploringTask[decisions.NeighborDecision]):
-    """Choose one of the node's neighbors, names ranked best first, or end the path (figure 11)."""
+    """The task to choose one of the node's neighbors, ranked names, or end (figure 11)."""
 
     prompt = "neighbors"
     decision = decisions.NeighborDecision
@@ -479,7 +479,7 @@ class NeighborTask(ExploringTask[decisions.NeighborDecision]):
         }
 
     def problem(self, decision: decisions.NeighborDecision) -> str | None:
-        """A neighbor that was not shown, or a page that is not there."""
+        """Reject a neighbor that was not shown, and a missing next page."""
         if decision.function == "next_page" and not (self.remaining and self.calls_left > 1):
             return "There is no next page: choose read_neighbor_node or termination."
         if decision.function == "read_neighbor_node" and not (
@@ -490,7 +490,7 @@ class NeighborTask(ExploringTask[decisions.NeighborDecision]):
 
 
 def page_line(items: str, page: int, remaining: int) -> str:
-    """A line on the page that is shown, if it is not the only one."""
+    """Format a line about the current page, if there are several pages."""
     if remaining:
         return (
             f"\n(Page {page}. {remaining} further {items}, less promising, are on the next page.)"

@@ -1,1 +1,1 @@
-"""From files to a graph: loading, chunking, extraction, normalization, writing."""
+"""Ingestion of texts into the graph: loading, chunking, extraction, embedding, normalization."""

@@ -1,4 +1,4 @@
-"""Reports, progress events and log messages; titles and texts are logged at DEBUG only."""
+"""Reports, progress events and log messages of an ingest; texts are logged only at DEBUG."""
 
 import logging
 from collections import Counter
@@ -19,7 +19,7 @@ logger = logging.getLogger("graphreader.ingestion")
 
 @dataclass(frozen=True, slots=True)
 class FailedChunk:
-    """A chunk without facts, by its index in the document, and the reason."""
+    """A chunk without facts: its index in the document, and the reason."""
 
     chunk: int
     reason: str
@@ -27,11 +27,11 @@ class FailedChunk:
 
 @dataclass(frozen=True, slots=True)
 class DocumentReport:
-    """The outcome for one document, or for a source that gives no document.
+    """The outcome for one document, or for a source without a document.
 
-    "unchanged": it was complete already; "incomplete": the chunks in `failed` have no facts,
-    and the next run asks again; "waiting": the replies to `waiting` chunks come with a batch;
-    "refused": see `error`. `asked` chunks were extracted.
+    Status "unchanged": it was complete already; "incomplete": the chunks in `failed` have no
+    facts, and the next run asks again; "waiting": the replies to `waiting` chunks come with a
+    batch; "refused": `error` is the reason. `asked` chunks were extracted.
     """
 
     title: str
@@ -49,10 +49,10 @@ class DocumentReport:
 
 @dataclass(frozen=True, slots=True)
 class NormalizationReport:
-    """The changes that a normalization made, or after a dry run would make, and all merges.
+    """The changes by a normalization (or planned by a dry run), and all merges.
 
     `merged` and `parted` are ids whose merge is new or undone; `compared` counts new key
-    elements, `moved` merged ones that had new facts.
+    elements, `moved` merged key elements with new facts.
     """
 
     corpus: str
@@ -66,7 +66,7 @@ class NormalizationReport:
 
     @property
     def changed(self) -> bool:
-        """Whether the graph is (or would be) different from before."""
+        """Whether the graph was (or would be) changed."""
         return bool(self.merged or self.parted or self.moved)
 
     def as_dict(self) -> dict[str, Any]:
@@ -95,11 +95,11 @@ class NormalizationReport:
         }
 
 
-SHOWN = 3  # reasons in a message
+SHOWN = 3  # largest number of reasons in a message
 
 
 class NothingReadError(DocumentError):
-    """No source could be read; `report` has the reason of each."""
+    """No source could be read; `report` has the reasons."""
 
     def __init__(self, report: "IngestReport") -> None:
         errors = [one.error or "" for one in report.documents]
@@ -110,10 +110,10 @@ class NothingReadError(DocumentError):
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """The outcome of a call; `dropped` counts key elements that are not in their facts.
+    """The outcome of an ingest; `dropped` counts key elements that are not in their facts.
 
-    `batches` are those whose replies are not there yet; `submitted` requests were added to them
-    for about so many dollars (None: not known).
+    `batches` are unfinished batches; `submitted` requests were added to them, for about
+    `submitted_dollars` (None: not known).
     """
 
     corpus: str
@@ -134,26 +134,26 @@ class IngestReport:
 
     @property
     def facts(self) -> int:
-        """The facts that this call extracted."""
+        """The number of facts that this call extracted."""
         return sum(one.facts for one in self.documents)
 
     @property
     def asked_chunks(self) -> int:
-        """The chunks that this call extracted."""
+        """The number of chunks that this call extracted."""
         return sum(one.asked for one in self.documents)
 
     @property
     def reused_chunks(self) -> int:
-        """The chunks that had their facts already."""
+        """The number of chunks that had facts already."""
         return sum(one.chunks - one.asked - one.waiting for one in self.documents)
 
     @property
     def waiting(self) -> int:
-        """The chunks whose replies come with a batch."""
+        """The number of chunks whose replies come with a batch."""
         return sum(one.waiting for one in self.documents)
 
     def after(self, earlier: "IngestReport") -> "IngestReport":
-        """The outcome of two passes over the same sources, of which this is the second one."""
+        """Combine this report with the report of an `earlier` pass over the same sources."""
         before = {one.id: one for one in earlier.documents}
         documents = []
         for one in self.documents:
@@ -211,9 +211,9 @@ class DocumentStart:
 
 @dataclass(frozen=True, slots=True)
 class ChunkProgress:
-    """Chunks of a document are extracted and safe in the graph; `usage` is that of the run so far.
+    """Chunks of a document are stored in the graph; `usage` is the cost of the run so far.
 
-    `tokens` are those of the chunks' texts.
+    `tokens` is the size of the chunks' texts.
     """
 
     title: str
@@ -225,7 +225,7 @@ class ChunkProgress:
 
 @dataclass(frozen=True, slots=True)
 class DocumentEnd:
-    """A document is finished, whatever the outcome."""
+    """A document is finished, with any outcome."""
 
     report: DocumentReport
 
@@ -245,7 +245,7 @@ class EmbeddingProgress:
 
 @dataclass(frozen=True, slots=True)
 class NormalizationProgress:
-    """Key elements are merged: `done` of `total` new ones are compared."""
+    """Key elements are being merged: `done` of `total` new key elements are compared."""
 
     done: int
     total: int
@@ -270,12 +270,12 @@ def no_progress(event: IngestEvent) -> None:
 
 
 def with_waits(progress: Progress) -> AbstractContextManager[None]:
-    """Report also what is waited for, unless nobody follows the progress."""
+    """Pass waits (for a model, limit or Neo4j) to `progress` too, unless it is `no_progress`."""
     return nullcontext() if progress is no_progress else listening(progress)
 
 
 def log_document_end(report: DocumentReport) -> None:
-    """Log the outcome for a document."""
+    """Log the outcome of a document."""
     levels = {"read": logging.INFO, "waiting": logging.INFO, "unchanged": logging.DEBUG}
     level = levels.get(report.status, logging.WARNING)
     outcome = (
@@ -287,7 +287,7 @@ def log_document_end(report: DocumentReport) -> None:
 
 
 def log_ingest(report: IngestReport) -> None:
-    """Log the outcome of a call."""
+    """Log the outcome of an ingest."""
     statuses = Counter(one.status for one in report.documents).most_common()
     logger.info(
         "Reading into corpus %r by %s ends after %.1f s: documents: %s; %d facts, %d calls",

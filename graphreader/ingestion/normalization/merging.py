@@ -196,7 +196,7 @@ def may_associate(a: MergeCandidate, b: MergeCandidate) -> bool:
 
 
 def blocking_keys(key: str) -> frozenset[str]:
-    """Blocking keys: two elements that the merge rules may merge share at least one of them."""
+    """Return the blocking keys of a key; two elements share one if the rules may merge them."""
     spellings = (
         strip_accents(space_hyphens(key)),
         *(" ".join(_american_words(way(key))) for way in (space_hyphens, join_hyphens)),
@@ -275,7 +275,7 @@ def may_be_synonyms(one: str, other: str) -> bool:
 
 
 def look_alike(one: str, other: str) -> bool:
-    """Whether two words have similar spelling, which alone makes vectors similar: "employer"."""
+    """Whether similarity may come from spelling alone, as for "employer" and "employee"."""
     same_ends = one[:3] == other[:3] or one[-4:] == other[-4:]
     one, other = sorted((one, other))  # the matcher is asymmetric
     return same_ends or SequenceMatcher(None, one, other, autojunk=False).ratio() >= 0.5

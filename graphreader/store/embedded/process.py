@@ -94,7 +94,7 @@ _PORT_SECONDS = 5.0  # a killed server holds its ports until the system has clea
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The server's user, password and ports on loopback, which stay from start to start."""
+    """The server's user, password and ports on loopback, stored for later starts."""
 
     bolt: int
     http: int
