@@ -39,7 +39,7 @@ from benchmarks.sides import CPU
 from graphreader.cli.main import COLLECTIONS
 from graphreader.graph_reader import GraphReader
 from graphreader.reading import Reading
-from graphreader.settings import Mode, load_environment
+from graphreader.settings import ModeName, load_environment
 from graphreader.store.connection import Connection, Row, address_of
 
 QUESTIONS = 20
@@ -47,7 +47,7 @@ CHUNKS = 300
 WARMING = 3
 """Times that as many are asked unmeasured: a server compiles what it does often."""
 
-MODES: tuple[Mode, ...] = ("paper", "adaptive")
+MODES: tuple[ModeName, ...] = ("paper", "adaptive")
 ALONE = "LangGraph alone"
 CHECKPOINTS = "LangGraph alone, checkpoints in SQLite"
 
@@ -128,7 +128,7 @@ class Ours:
 
     def __init__(
         self,
-        mode: Mode,
+        mode: ModeName,
         reader: GraphReader,
         server: Server,
         driver: Driver,
@@ -172,7 +172,7 @@ class Ours:
         return float(self._driver.execute_query(CPU).records[0]["seconds"])
 
 
-def _shape(reading: Reading, mode: Mode) -> Shape:
+def _shape(reading: Reading, mode: ModeName) -> Shape:
     """The calls of a question's paths. Raises RuntimeError where it was not answered."""
     paths = 5 if mode == "paper" else 1
     failed = any(path.error for path in reading.paths)
@@ -225,7 +225,7 @@ def main() -> None:
             watching() as watch,
         ):
             questions = Questions()
-            sides: dict[Mode, Ours] = {}
+            sides: dict[ModeName, Ours] = {}
             for mode in MODES:
                 settings = given.model_copy(update={"mode": mode})
                 reader = readers.enter_context(GraphReader(building.corpus, settings=settings))
@@ -242,7 +242,7 @@ def main() -> None:
 
 
 def measured(
-    sides: Mapping[Mode, Ours], watch: Watch, folder: Path
+    sides: Mapping[ModeName, Ours], watch: Watch, folder: Path
 ) -> dict[str, tuple[float, float]]:
     """One round: for each side, the time of one and of twenty questions, and their ideal."""
     asked = {mode: (ours.ask(1, watch), ours.ask(QUESTIONS, watch)) for mode, ours in sides.items()}

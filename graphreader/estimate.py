@@ -8,8 +8,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from graphreader.agent.adaptive.tasks import PATH_CALLS, TurnTask
-from graphreader.agent.tasks import AnswerTask, ChunkTask, InitialNodesTask, PlanTask
+from graphreader.agent.modes import mode_named
 from graphreader.documents import Chunk, Document
 from graphreader.errors import WindowError
 from graphreader.ingestion.chunking import rechunk
@@ -18,10 +17,9 @@ from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.sources import Source
 from graphreader.llm.pricing import Prices
 from graphreader.llm.window import Measurer
-from graphreader.settings import DEFAULT_DIMENSION, DEFAULT_EMBEDDINGS, OFFLINE, Mode, Settings
+from graphreader.settings import DEFAULT_DIMENSION, DEFAULT_EMBEDDINGS, OFFLINE, Settings
 from graphreader.store.catalog import ArrangedChunk, DocumentStatus
 from graphreader.tokens import count
-from graphreader.usage import Phase
 
 REPLY_BASE, REPLY_RATIO = 100, 1.2
 """Tokens of the reply to an extraction: a base, and more for each token of the chunk.
@@ -33,18 +31,6 @@ EMBEDDED_RATIO = 0.6
 
 A fact has 20 tokens, and 2.4 new key elements (paper, table 8: nodes per atomic fact) of 2.7
 tokens each."""
-
-TYPICAL_CALLS = 7.4
-"""Calls of a path, with calls that condense: a question of mode `paper` takes 31 to 48 in all.
-
-Measured with models of today, whose paths are longer than in the paper (table 7: 3.0 to 3.9)."""
-
-TYPICAL_TURNS = 2  # of mode `adaptive`: measured 1.3 to 3
-
-TYPICAL_INPUT: Mapping[Mode, int] = {"adaptive": 2750, "paper": 1300}
-"""Prompt tokens of one decision of a question.
-
-Measured for all decisions of a question: 2,200 to 8,900 (adaptive), about 52,000 (paper)."""
 
 TYPICAL_OUTPUT = 130
 """Tokens of the reply to one decision of a question."""
@@ -142,7 +128,7 @@ async def estimate(
                     reading += await asyncio.to_thread(
                         _call_of, document, text, measurer, reading_prices
                     )
-    window = settings.window
+    mode, window = mode_named(settings.mode), settings.window
     return Estimate(
         model=measurer.name,
         embeddings=_embeddings_name(settings),
@@ -151,9 +137,7 @@ async def estimate(
         missing=missing,
         reading=reading,
         embedding=_embedding(reading, settings, prices),
-        question=_question(
-            True, min(TYPICAL_INPUT[settings.mode], window), TYPICAL_OUTPUT, settings, prices
-        ),
+        question=_question(True, min(mode.typical_input, window), TYPICAL_OUTPUT, settings, prices),
         question_at_most=_question(False, window, None, settings, prices),
         refused=tuple(refused),
         tokens=tokens,
@@ -218,35 +202,14 @@ def _question(
 ) -> Spending:
     """Add up the decisions of a question; with `received` None their replies are the longest."""
     costs = []
-    for phase, maximum, number in _decisions(is_typical, settings):
+    mode = mode_named(settings.mode)
+    for phase, task, number in mode.decisions(mode.limits(settings), is_typical):
         name = settings.model_for(phase)
         call = Spending(calls=1)
         if name != OFFLINE:
-            call = _call(name, sent, received or maximum, prices)
+            call = _call(name, sent, received or task.reply_tokens, prices)
         costs.append(call.times(number))
     return sum(costs, Spending())
-
-
-def _decisions(is_typical: bool, settings: Settings) -> list[tuple[Phase, int, int]]:
-    """List (phase, longest reply in tokens, number) of the decisions of a question."""
-    calls = settings.path_calls
-    if settings.mode == "adaptive":
-        turns = min(TYPICAL_TURNS, calls) if is_typical else calls
-        paths = 0 if is_typical else settings.paths * PATH_CALLS
-        return [
-            ("explore", TurnTask.reply_tokens, turns - 1 + paths),
-            ("answer", TurnTask.reply_tokens, 1),
-        ]
-    return [
-        ("plan", PlanTask.reply_tokens, 1),
-        ("select", InitialNodesTask.reply_tokens, 1),
-        (
-            "explore",
-            ChunkTask.reply_tokens,
-            round(settings.paths * (min(TYPICAL_CALLS, calls) if is_typical else calls)),
-        ),
-        ("answer", AnswerTask.reply_tokens, 1),
-    ]
 
 
 def _call(model: str, sent: int, received: int, prices: Prices) -> Spending:

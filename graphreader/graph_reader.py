@@ -14,10 +14,10 @@ from langchain_core.tools import BaseTool
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from graphreader.agent.checkpoints import Saver
 from graphreader.agent.dependencies import QueryVectors
 from graphreader.agent.events import Event
 from graphreader.agent.graph import NodeSet
+from graphreader.agent.modes import Saver
 from graphreader.agent.planning import search_nodes
 from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.run_store import RunSummary
@@ -59,7 +59,7 @@ from graphreader.runs import (
     show_run,
     with_options,
 )
-from graphreader.settings import Mode, Settings
+from graphreader.settings import ModeName, Settings
 from graphreader.store.catalog import Catalog, CorpusSummary, DocumentStatus, DocumentSummary, Stats
 from graphreader.store.embedded.process import Progress as ServerProgress
 from graphreader.store.explorer import GraphExplorer
@@ -145,7 +145,7 @@ class GraphReader:
         question: str,
         *,
         run: str | None = None,
-        mode: Mode | None = None,
+        mode: ModeName | None = None,
         keep_run: bool = False,
         options: Sequence[str] = (),
         follow: str | None = None,
@@ -169,7 +169,7 @@ class GraphReader:
         question: str,
         *,
         run: str | None = None,
-        mode: Mode | None = None,
+        mode: ModeName | None = None,
         keep_run: bool = False,
         follow: str | None = None,
     ) -> AsyncGenerator[Event]:
@@ -204,7 +204,7 @@ class GraphReader:
         questions: Sequence[str],
         *,
         runs: Sequence[str] | None = None,
-        mode: Mode | None = None,
+        mode: ModeName | None = None,
         keep_run: bool = False,
     ) -> AsyncGenerator[tuple[int, Outcome]]:
         """Answer many questions side by side; `runs` are the ids of their runs.
@@ -241,7 +241,7 @@ class GraphReader:
         return outcomes
 
     def as_graph(
-        self, mode: Mode | None = None
+        self, mode: ModeName | None = None
     ) -> CompiledStateGraph[Any, Any, AgentInput, AgentOutput]:
         """Return the agent as a compiled LangGraph graph, for instance as a node of another one.
 

@@ -9,12 +9,11 @@ from typing import Any, get_args
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from graphreader import tokens
-from graphreader.agent.adaptive.tasks import Notebook, TurnTask
-from graphreader.agent.checkpoints import Saver
-from graphreader.agent.dependencies import AgentDependencies, Limits, QueryVectors
+from graphreader.agent.dependencies import AgentDependencies, QueryVectors
 from graphreader.agent.graph import NodeSet
+from graphreader.agent.modes import Mode, Saver
 from graphreader.agent.run_store import RunStore
-from graphreader.agent.tasks import NOTEBOOK_TOKENS, PLAN_TOKENS, ChunkTask, PlanTask
+from graphreader.agent.tasks import NOTEBOOK_TOKENS, PLAN_TOKENS, ChunkTask
 from graphreader.cluster import ClusterDecider, ClusterEmbedder, Workers, cluster
 from graphreader.errors import (
     EmbeddingMismatchError,
@@ -35,7 +34,7 @@ from graphreader.llm.structured_output import ReplyForm
 from graphreader.llm.window import BuildingMeasurer, Measurer, render_prompt
 from graphreader.models import ModelRegistry
 from graphreader.offline.embedder import OfflineEmbedder
-from graphreader.settings import DEFAULT_MODEL, OFFLINE, Mode, Settings, variable
+from graphreader.settings import DEFAULT_MODEL, OFFLINE, Settings, variable
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog, CorpusRecord
 from graphreader.store.connection import Connection, open_connection
@@ -251,34 +250,26 @@ class Resources:
             return await self.run_store.saver()
         return None
 
-    async def agent(
-        self, corpus: str, vectors: QueryVectors, mode: Mode | None = None
-    ) -> AgentDependencies:
-        """The agent's dependencies for one corpus, in the mode of the settings or another one."""
-        settings = self.settings
-        if mode:
-            settings = settings.model_copy(update={"mode": mode})
+    async def agent(self, corpus: str, vectors: QueryVectors, mode: Mode) -> AgentDependencies:
+        """The agent's dependencies for one corpus, in a mode."""
         return AgentDependencies(
             GraphExplorer(await self.connection(), corpus),
             self.models.asker(self.settings.window),
             vectors,
-            Limits(settings.paths, settings.path_calls, settings.window),
+            mode.limits(self.settings),
             self.models.budget_of_steps(),
         )
 
     async def prepare_agent(
-        self, corpus: str, question: str, mode: Mode | None = None
+        self, corpus: str, question: str, mode: Mode
     ) -> tuple[AgentDependencies, list[str]]:
         """The agent's dependencies, and notes for the user.
 
         Raises UnknownCorpusError, EmbeddingMismatchError, UsageError (empty, or does not fit), and
         BudgetError where the first call would exceed the budget.
         """
-        first: Task[Any] = PlanTask(question)
-        if (mode or self.settings.mode) == "adaptive":
-            first = TurnTask(question, Notebook(), (), (), 0)
         decider = self.models.asker(self.settings.window)
-        check_budget(self.models.budget_of_steps(), decider, first)
+        check_budget(self.models.budget_of_steps(), decider, mode.first_task(question))
         catalog = Catalog(await self.connection())
         record = await catalog.corpus(corpus)
         deps = await self.agent(corpus, QueryVectors(self.embedder_of(corpus, record)), mode)

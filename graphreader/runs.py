@@ -15,15 +15,7 @@ from typing import Any, cast
 from langgraph.types import StateSnapshot
 
 from graphreader.agent.answering import reading_of
-from graphreader.agent.checkpoints import (
-    Agent,
-    CheckpointThread,
-    Saver,
-    agent_of,
-    failure_of,
-    functions_of,
-    usage_of,
-)
+from graphreader.agent.checkpoints import CheckpointThread, failure_of, usage_of
 from graphreader.agent.dependencies import AgentDependencies
 from graphreader.agent.events import (
     Event,
@@ -38,6 +30,7 @@ from graphreader.agent.events import (
     replay_reading,
 )
 from graphreader.agent.follow_up import earlier_exchange
+from graphreader.agent.modes import MODES, Mode, Saver, mode_named
 from graphreader.agent.run_store import (
     RunCheckpoints,
     RunRecord,
@@ -53,7 +46,6 @@ from graphreader.errors import GraphReaderError, RunsError, UnknownCorpusError, 
 from graphreader.llm.protocols import Budget, names
 from graphreader.reading import Reading, check_question
 from graphreader.resources import Resources
-from graphreader.settings import PATHS_AND_CALLS, Mode
 from graphreader.store.writer import write_run
 from graphreader.usage import Usage
 
@@ -71,7 +63,7 @@ class RunRequest:
     run: str | None = None
     resume: bool = False
     step: int | None = None
-    mode: Mode | None = None
+    mode: str | None = None
     follow: str | None = None
     earlier: str = ""
     keep_run: bool = False
@@ -85,9 +77,9 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
         for event in await _finished_run(resources, request, record.options, record.reading):
             yield event
         return
-    mode = None if record else request.mode  # a kept run has its own limits
+    mode = _mode_of(record) if record else mode_named(request.mode or resources.settings.mode)
     deps, notes = await resources.prepare_agent(request.corpus, request.question, mode)
-    run = await _Run.open(resources, request, record, deps, notes)
+    run = await _Run.open(resources, request, record, mode, deps, notes)
     result: AgentOutput | None = None
     try:
         yield RunBegan(run.id if run.thread.saver or run.store else "")
@@ -100,10 +92,10 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
             result = cast(AgentOutput, snapshot.values)
         else:
             # Closed with this generator: no decision is requested after the caller stops.
-            stream = run.agent.astream(
+            stream = run.thread.agent.astream(
                 None if snapshot else {"question": run.question, "earlier": run.earlier},
                 run.thread.config,
-                context=functions_of(run.mode, run.deps, run.thread.saver, resources.nodes),
+                context=run.mode.bound(run.deps, run.thread.saver, resources.nodes),
                 stream_mode=["custom", "values"],
                 subgraphs=True,
                 durability="sync" if run.thread.saver else None,
@@ -150,9 +142,8 @@ async def _find_kept_run(
     if request.run is not None:
         check_run_id(request.run)
     request = replace(request, question=check_question(request.question))
-    if request.mode is not None and request.mode not in PATHS_AND_CALLS:
-        modes = " or ".join(PATHS_AND_CALLS)
-        raise UsageError(f"There is no mode {request.mode!r}: choose {modes}.")
+    if request.mode is not None:
+        mode_named(request.mode)
     if request.follow is not None:
         request = await _following(resources, request, request.follow)
     if request.run is None or resources.run_store is None:
@@ -251,15 +242,14 @@ class _Run:
     notes: list[str]
     thread: CheckpointThread
     keep_run: bool
-    mode: Mode
     earlier: str = ""
     store: RunStore | None = None
     snapshot: StateSnapshot | None = None
 
     @property
-    def agent(self) -> Agent:
-        """The graph of this run."""
-        return agent_of(self.mode, self.thread.saver)
+    def mode(self) -> Mode:
+        """The mode of this run."""
+        return self.thread.mode
 
     @classmethod
     async def open(
@@ -267,18 +257,18 @@ class _Run:
         resources: Resources,
         request: RunRequest,
         record: RunRecord | None,
+        mode: Mode,
         deps: AgentDependencies,
         notes: list[str],
     ) -> "_Run":
         """Prepare a new run, a kept run to resume, or a fork of one."""
         deps = replace(deps, stream_answer=request.stream_answer)
         id = request.run if request.run and request.step is None else new_run_id()
-        thread = CheckpointThread(id, await resources.saver())
+        thread = CheckpointThread(id, mode, await resources.saver())
         keep_run = request.keep_run or bool(record and record.options["keep_run"])
-        mode = _mode_of(record.options) if record else request.mode or resources.settings.mode
         earlier = record.options.get("earlier", "") if record else request.earlier
         about = request.corpus, request.question
-        run = cls(resources, id, *about, deps, notes, thread, keep_run, mode, earlier)
+        run = cls(resources, id, *about, deps, notes, thread, keep_run, earlier)
         try:
             if record is None:
                 await run._start(request.follow)
@@ -298,7 +288,7 @@ class _Run:
             "max_tokens": self.deps.budget.max_tokens,
             "decider": self.deps.decider.name,
             "keep_run": self.keep_run,
-            "mode": self.mode,
+            "mode": self.mode.name,
             "follow": follow,
             "earlier": self.earlier,
         }
@@ -309,7 +299,7 @@ class _Run:
                 self.notes.append(unkept(error))
         await self.thread.clear()
 
-    async def _resume(self, record: RunRecord, mode: Mode | None) -> None:
+    async def _resume(self, record: RunRecord, mode: str | None) -> None:
         """Go on with a kept run as it began; another mode is only noted."""
         decider = self.deps.decider.name
         self.notes += _mode_note(record.options, mode)
@@ -326,10 +316,9 @@ class _Run:
         """Begin a new run before a step of a kept one, which stays as it is."""
         if self.thread.saver is None:
             raise UsageError("The steps of runs are not kept: no run can begin before one of them.")
-        kept = CheckpointThread(record.summary.run, self.thread.saver)
-        agent = self.agent
-        await kept.fork(agent, step, self.thread)
-        copied = await self.thread.snapshot(agent)
+        kept = replace(self.thread, run=record.summary.run)
+        await kept.fork(step, self.thread)
+        copied = await self.thread.snapshot()
         options = {
             **record.options,
             "decider": self.deps.decider.name,
@@ -360,14 +349,13 @@ class _Run:
         # Another version of GraphReader may have kept limits that this one does not have.
         kept = {name: n for name, n in options["limits"].items() if hasattr(limits, name)}
         self.deps = replace(self.deps, budget=budget, limits=replace(limits, **kept))
-        agent = self.agent
-        self.snapshot = await self.thread.snapshot(agent)
+        self.snapshot = await self.thread.snapshot()
         if self.snapshot:
             budget.count(usage_of(self.snapshot) - Usage(**options.get("copied", {})))
-            earlier = await self.thread.repair(agent, self.snapshot)
+            earlier = await self.thread.repair(self.snapshot)
             if earlier is not None:
                 self.deps = replace(self.deps, earlier=earlier)
-                self.snapshot = await self.thread.snapshot(agent)
+                self.snapshot = await self.thread.snapshot()
 
     async def finish(self, reading: Reading, failure: str) -> Reading:
         """Write the run down, noting it; with a `failure` it stays so that it can be resumed."""
@@ -425,10 +413,9 @@ async def show_run(resources: Resources, run: str) -> KeptRun:
     events: Iterable[Event] = ()
     steps: Mapping[int, str] = {}
     if saver:
-        agent = agent_of(_mode_of(record.options), saver)
-        thread = CheckpointThread(record.summary.run, saver)
-        steps = await thread.fork_points(agent)
-        snapshot = await thread.snapshot(agent)
+        thread = CheckpointThread(record.summary.run, _mode_of(record), saver)
+        steps = await thread.fork_points()
+        snapshot = await thread.snapshot()
         events = replay(snapshot) if snapshot else ()
     if record.reading:
         events = replay_reading(record.reading)
@@ -476,11 +463,18 @@ def _with_notes(reading: Reading, *notes: str) -> Reading:
     return replace(reading, notes=(*reading.notes, *notes)) if notes else reading
 
 
-def _mode_of(options: Mapping[str, Any]) -> Mode:
-    return "adaptive" if options.get("mode") == "adaptive" else "paper"
+def _mode_of(record: RunRecord) -> Mode:
+    """The mode of a kept run. Raises UsageError if this version does not have it."""
+    name = record.options.get("mode", "paper")  # the only one when none was written down
+    if name not in MODES:
+        raise UsageError(
+            f"The run {record.summary.run} was begun in the mode {name!r}, which this version does "
+            f"not have: there are {' and '.join(MODES)}."
+        )
+    return MODES[name]
 
 
-def _mode_note(options: Mapping[str, Any], mode: Mode | None) -> list[str]:
+def _mode_note(options: Mapping[str, Any], mode: str | None) -> list[str]:
     begun = options.get("mode", mode)
     if mode is None or mode == begun:
         return []

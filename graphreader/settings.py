@@ -23,8 +23,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from graphreader.errors import SettingsError
 from graphreader.usage import BUILDING, Phase
 
-Mode = Literal["adaptive", "paper"]
-PATHS_AND_CALLS: dict[Mode, tuple[int, int]] = {"paper": (5, 10), "adaptive": (5, 8)}
+ModeName = Literal["adaptive", "paper"]
+"""The names of the modes; `agent.modes` has the modes themselves."""
+
 Stage = Literal["semantic", "association"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
 OFFLINE = "offline"
@@ -245,7 +246,7 @@ class Settings(BaseSettings):
         description="fewest and most words of ReadAgent's pages, such as `280-600`; by default "
         "those of the papers for the length",
     )
-    mode: Mode = Field(
+    mode: ModeName = Field(
         "adaptive",
         description="`adaptive`: 1 to 8 turns, rarely paths; `paper`: 5 paths of 10 calls",
     )
@@ -324,16 +325,6 @@ class Settings(BaseSettings):
         """The environment variable that sets that model."""
         own = _OWN_MODELS.get(phase, "explore_model")
         return f"GRAPHREADER_{own.upper()}" if getattr(self, own) else "GRAPHREADER_MODEL"
-
-    @property
-    def paths(self) -> int:
-        """Paths side by side, N of the paper (section 4.1)."""
-        return self.initial_nodes or PATHS_AND_CALLS[self.mode][0]
-
-    @property
-    def path_calls(self) -> int:
-        """Function calls of one path at most (paper, section 4.1)."""
-        return self.calls or PATHS_AND_CALLS[self.mode][1]
 
     @property
     def stages(self) -> tuple[Stage, ...]:

@@ -7,7 +7,7 @@ refused before any route.
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from threading import Lock, Thread
 from typing import Annotated, Any, Self, TypeAlias
@@ -32,11 +32,12 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
+from graphreader.agent.modes import MODES
 from graphreader.agent.state import AgentInput, AgentOutput
 from graphreader.errors import SettingsError
 from graphreader.graph_reader import GraphReader
 from graphreader.integrations.langgraph import ExecutionContext, agent_graph
-from graphreader.settings import Mode, Settings, load_environment
+from graphreader.settings import Settings, load_environment
 
 Open = SkipJsonSchema[None]  # marks an optional field; hides None from the form
 
@@ -106,14 +107,17 @@ class Choices(BaseModel):
 Agent: TypeAlias = CompiledStateGraph[Any, Choices, AgentInput, AgentOutput]
 
 
-def graphreader(runtime: ServerRuntime[Any]) -> Agent:
-    """Build the agent in mode `paper`, which explores a question on several paths."""
-    return _agent("paper", _choices(runtime).step_by_step)
+def _graph_of(mode: str) -> Callable[[ServerRuntime[Any]], Agent]:
+    """Return the function that makes the graph of a mode for a run of the server."""
+
+    def graph(runtime: ServerRuntime[Any]) -> Agent:
+        return _agent(mode, _choices(runtime).step_by_step)
+
+    return graph
 
 
-def graphreader_adaptive(runtime: ServerRuntime[Any]) -> Agent:
-    """Build the agent in mode `adaptive`, which searches, then explores missing information."""
-    return _agent("adaptive", _choices(runtime).step_by_step)
+# A function for each mode, which `langgraph.json` can name: `graphreader_paper`, ...
+globals().update({f"graphreader_{mode}": _graph_of(mode) for mode in MODES})
 
 
 def _choices(runtime: ServerRuntime[Any]) -> Choices:
@@ -122,7 +126,7 @@ def _choices(runtime: ServerRuntime[Any]) -> Choices:
 
 
 @cache
-def _agent(mode: Mode, step_by_step: bool) -> Agent:
+def _agent(mode: str, step_by_step: bool) -> Agent:
     return agent_graph(_context_of, Choices, mode=mode, step_by_step=step_by_step)
 
 

@@ -3,14 +3,14 @@
 import re
 from pathlib import Path
 
-from graphreader.agent.checkpoints import agent_of
+from graphreader.agent.modes import mode_named
 
 _BLOCK = re.compile(r"(?<=<!-- agent: make pictures -->\n```mermaid\n).*?(?=```)", re.DOTALL)
 
 
 def drawn() -> str:
     """The agent with its path subgraph, in Mermaid."""
-    return agent_of("paper", None).get_graph(xray=True).draw_mermaid().replace("\t", "  ")
+    return mode_named("paper").agent(None).get_graph(xray=True).draw_mermaid().replace("\t", "  ")
 
 
 def drawings_in(document: Path) -> list[str]:

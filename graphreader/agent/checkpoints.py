@@ -1,81 +1,18 @@
-"""The graph of each mode, and the checkpoints of one run: to repair, resume or fork it."""
+"""The checkpoints of one run, to resume it, repair it, or fork it before one of its steps."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.graph.state import CompiledStateGraph
-from langgraph.runtime import Runtime
 from langgraph.types import StateSnapshot
 
-from graphreader.agent.adaptive.graph import ADAPTIVE_NODES, adaptive_functions, wire_adaptive
 from graphreader.agent.answering import all_failed_message
-from graphreader.agent.dependencies import AgentDependencies, NodeFunction, Update
-from graphreader.agent.graph import NODES, NodeSet, node_functions, wire
+from graphreader.agent.modes import Agent, Mode, Saver
 from graphreader.agent.run_store import TASK_RESULT
-from graphreader.agent.state import AgentInput, AgentOutput, RunState, add_costs, total_usage
+from graphreader.agent.state import add_costs, total_usage
 from graphreader.errors import UsageError
-from graphreader.settings import Mode
 from graphreader.usage import Usage
-
-Agent: TypeAlias = CompiledStateGraph[RunState, Any, AgentInput, AgentOutput]
-Saver: TypeAlias = BaseCheckpointSaver[Any]
-
-STEPS: Final = ("rational_plan", "initial_nodes", "path", "answer_reasoning")
-"""The outer steps of a run of mode `paper` in order; all paths together are one."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModeGraph:
-    """The graph of a mode: the names of its nodes, the functions that make them and wire them."""
-
-    nodes: tuple[str, ...]
-    first: str
-    last: str
-    functions: Callable[[Any, NodeSet | None], dict[str, NodeFunction]]
-    wire: Callable[..., Any]
-
-
-MODE_GRAPHS: Mapping[Mode, ModeGraph] = {
-    "paper": ModeGraph(NODES, "rational_plan", "answer_reasoning", node_functions, wire),
-    "adaptive": ModeGraph(
-        *(ADAPTIVE_NODES, "search", "answer"),
-        lambda deps, _: adaptive_functions(deps),
-        wire_adaptive,
-    ),
-}
-
-
-def agent_of(mode: Mode, saver: Saver | None) -> Agent:
-    """The graph of a mode; the context that it runs with are the `functions_of` a run."""
-    return _compiled(mode).copy({"checkpointer": saver})
-
-
-def functions_of(
-    mode: Mode, deps: AgentDependencies, saver: Saver | None, nodes: NodeSet | None = None
-) -> Mapping[str, NodeFunction]:
-    """The node functions of one run, by the nodes' names."""
-    return MODE_GRAPHS[mode].functions(replace(deps, checkpointed=saver is not None), nodes)
-
-
-@cache
-def _compiled(mode: Mode) -> Agent:
-    """The compiled graph, once for all runs: compiling takes ten milliseconds."""
-    graph = MODE_GRAPHS[mode]
-    agent: Agent = graph.wire({name: _node_of_run(name) for name in graph.nodes})
-    return agent
-
-
-def _node_of_run(name: str) -> NodeFunction:
-    async def node(state: Any, runtime: Runtime[Any]) -> Update:
-        functions: Mapping[str, NodeFunction] = runtime.context
-        return await functions[name](state, runtime=runtime)
-
-    return node
-
 
 _RECURSION_LIMIT = 10_000  # LangGraph's own limit; a path ends by its calls long before
 
@@ -85,7 +22,13 @@ class CheckpointThread:
     """The LangGraph thread of one run; its id is the run's. Without a saver nothing is kept."""
 
     run: str
+    mode: Mode
     saver: Saver | None = None
+
+    @property
+    def agent(self) -> Agent:
+        """The graph that runs in this thread."""
+        return self.mode.agent(self.saver)
 
     @property
     def config(self) -> RunnableConfig:
@@ -98,48 +41,46 @@ class CheckpointThread:
         if self.saver and await self.saver.aget_tuple(self.config):
             await self.saver.adelete_thread(self.run)
 
-    async def snapshot(self, agent: Agent) -> StateSnapshot | None:
+    async def snapshot(self) -> StateSnapshot | None:
         """How far the run has come, with the states of its paths; None if nothing is kept."""
         if self.saver is None:
             return None
-        snapshot = await agent.aget_state(self.config, subgraphs=True)
+        snapshot = await self.agent.aget_state(self.config, subgraphs=True)
         return snapshot if snapshot.metadata else None
 
-    async def repair(
-        self, agent: Agent, snapshot: StateSnapshot
-    ) -> dict[str, list[dict[str, Any]]] | None:
+    async def repair(self, snapshot: StateSnapshot) -> dict[str, list[dict[str, Any]]] | None:
         """Go back to before a step that failed (a path, or the answer), to take it again.
 
         Returns the decisions taken so far, so that none is paid for twice; None if nothing
         failed.
         """
-        step = "answer_reasoning" if snapshot.values.get("unjoined") else ""
+        step = self.mode.answer_step if snapshot.values.get("unjoined") else ""
         if _has_failed_path(snapshot):
-            step = "path"
-        steps = (await self._steps(agent)).values() if step else ()
+            step = self.mode.paths_step
+        steps = (await self._steps()).values() if step else ()
         before = next((one for one in steps if one.next[0] == step), None)
         if not before or not self.saver:
             return None
         earlier = await self._decisions(self.saver)
         await self.saver.adelete_thread(self.run)
-        await self._start_at(agent, before)
+        await self._start_at(before)
         return earlier
 
-    async def fork_points(self, agent: Agent) -> dict[int, str]:
+    async def fork_points(self) -> dict[int, str]:
         """The steps before which a new run can branch off, by their numbers, from 1."""
-        steps = await self._steps(agent)
+        steps = await self._steps()
         return {number: steps[number].next[0] for number in sorted(steps)}
 
-    async def fork(self, agent: Agent, step: int, branch: "CheckpointThread") -> None:
+    async def fork(self, step: int, branch: "CheckpointThread") -> None:
         """Copy the state before a step, counted from 1, into the thread of another run."""
-        steps = await self._steps(agent)
+        steps = await self._steps()
         if step not in steps:
             raise UsageError(
                 f"The run {self.run} has no step {step} that can be begun again: "
                 "`graphreader runs show` numbers its steps."
             )
         if step > 1:
-            await branch._start_at(agent, steps[step])
+            await branch._start_at(steps[step])
 
     async def _decisions(self, saver: Saver) -> dict[str, list[dict[str, Any]]]:
         checkpoints = [one async for one in saver.alist({"configurable": {"thread_id": self.run}})]
@@ -150,21 +91,19 @@ class CheckpointThread:
                     decisions.setdefault(value["prompt"], []).append(value)
         return decisions
 
-    async def _steps(self, agent: Agent) -> dict[int, StateSnapshot]:
+    async def _steps(self) -> dict[int, StateSnapshot]:
+        """The latest state before each step, by the steps' numbers, from 1."""
         steps: dict[int, StateSnapshot] = {}
-        async for snapshot in agent.aget_state_history(self.config):
-            if number := _step_number(snapshot):
+        async for snapshot in self.agent.aget_state_history(self.config):
+            node = snapshot.next[0] if snapshot.next else ""
+            if number := self.mode.step(node, snapshot.values)[0]:
                 steps.setdefault(number, snapshot)
         return steps
 
-    async def _start_at(self, agent: Agent, known: StateSnapshot) -> None:
-        """Let a thread without steps have the same state, so that the same step comes next."""
-        name = known.next[0]
-        if name in STEPS:
-            before = STEPS[STEPS.index(name) - 1]
-        else:
-            before = "act" if known.values["turn"] else "search"
-        await agent.aupdate_state(self.config, known.values, as_node=before)
+    async def _start_at(self, known: StateSnapshot) -> None:
+        """Give a thread without steps a known state, so that the step of that state comes next."""
+        _, before = self.mode.step(known.next[0], known.values)
+        await self.agent.aupdate_state(self.config, known.values, as_node=before)
 
 
 def _has_failed_path(snapshot: StateSnapshot) -> bool:
@@ -174,16 +113,6 @@ def _has_failed_path(snapshot: StateSnapshot) -> bool:
     states = [task.state.values for task in snapshot.tasks if isinstance(task.state, StateSnapshot)]
     paths = [*snapshot.values.get("paths", ()), *states]
     return any(path.get("stopped") == "error" for path in paths)
-
-
-def _step_number(snapshot: StateSnapshot) -> int:
-    """The number of the next step, from 1 (a turn is one); 0 if no run can begin before it."""
-    name = snapshot.next[0] if snapshot.next else ""
-    if name in STEPS:
-        return STEPS.index(name) + 1
-    if name == "turn":
-        return int(snapshot.values["turn"]) + 2
-    return int(name == "search")
 
 
 def failure_of(state: Mapping[str, Any]) -> str:

@@ -118,11 +118,8 @@ AskedCorpus = Annotated[
     ),
 ]
 Mode = Annotated[
-    Literal["adaptive", "paper"] | None,
-    typer.Option(
-        help="adaptive: searches, 1 to 8 turns, rarely paths; paper: 5 paths of 10 calls.",
-        show_default=False,
-    ),
+    str | None,
+    _option("--mode", "MODE", "Explore in this mode instead of GRAPHREADER_MODE, such as paper."),
 ]
 QuestionFile = Annotated[
     str | None,

@@ -18,6 +18,7 @@ from graphreader.agent.dependencies import AgentDependencies, Update
 from graphreader.agent.events import NodesChosen, PlanMade
 from graphreader.agent.exploration import FIRST_PAGE, Exploration, chosen_function, ranked_neighbors
 from graphreader.agent.graph import NodeSet
+from graphreader.agent.modes import MODES
 from graphreader.agent.planning import Planning
 from graphreader.agent.state import PathState, RunState
 from graphreader.errors import UsageError
@@ -108,14 +109,16 @@ class Variant:
 
 
 # A mode's own limits replace those that are configured.
-_PAPER: Mapping[str, Any] = {"mode": "paper", "initial_nodes": None, "calls": None}
+_OWN_LIMITS: Mapping[str, Any] = {"initial_nodes": None, "calls": None}
 
 _VARIANTS = {
     variant.name: variant
     for variant in (
         Variant(GRAPHREADER, is_study=False),
-        Variant(f"{GRAPHREADER}-paper", _PAPER, is_study=False),
-        Variant(f"{GRAPHREADER}-adaptive", {**_PAPER, "mode": "adaptive"}, is_study=False),
+        *(
+            Variant(f"{GRAPHREADER}-{mode}", {**_OWN_LIMITS, "mode": mode}, is_study=False)
+            for mode in MODES
+        ),
         Variant(f"{GRAPHREADER}-no-plan", nodes=lambda seed: WITHOUT_PLAN),
         Variant(f"{GRAPHREADER}-random-nodes", nodes=without_node_selection),
         Variant(f"{GRAPHREADER}-no-normalization", {"normalize": "none"}),

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 from graphreader.agent.events import ChunkRead, Event, FactsRead, QuestionAnswered
 from graphreader.errors import GraphReaderError
 from graphreader.reading import Reader, Reading
-from graphreader.settings import Mode
+from graphreader.settings import ModeName
 from graphreader.store.records import Passage
 from graphreader.sync import run
 
@@ -99,7 +99,7 @@ class GraphReaderRetriever(BaseRetriever):
     reader: Any = Field(exclude=True)
     facts: bool = True
     k: int | None = Field(default=None, ge=1)
-    mode: Mode | None = None
+    mode: ModeName | None = None
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun

@@ -11,15 +11,14 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
-from graphreader.agent.checkpoints import MODE_GRAPHS
 from graphreader.agent.dependencies import AgentDependencies, NodeFunction, QueryVectors, Update
 from graphreader.agent.events import Event, as_plain, log_end, log_event, log_failure, log_start
 from graphreader.agent.graph import PATH_NODES
+from graphreader.agent.modes import Mode, mode_named
 from graphreader.agent.state import AgentInput, AgentOutput, add_costs, total_usage
 from graphreader.llm.protocols import Budget
 from graphreader.reading import check_question
 from graphreader.resources import Resources
-from graphreader.settings import Mode
 from graphreader.sync import arun
 from graphreader.waiting import listening
 
@@ -45,7 +44,7 @@ def agent_graph(
     context_of: ContextOf,
     context_schema: type[Any] | None = None,
     *,
-    mode: Mode,
+    mode: str,
     step_by_step: bool = False,
 ) -> CompiledStateGraph[Any, Any, AgentInput, AgentOutput]:
     """Build the agent's graph in a mode; nothing is opened before its first node runs.
@@ -53,9 +52,10 @@ def agent_graph(
     Events go to the custom stream as plain JSON types. With `step_by_step` it stops before each
     node of its paths, and before each turn.
     """
-    hosted, graph = _HostedNodes(context_of, mode), MODE_GRAPHS[mode]
-    nodes = {name: hosted.node(name) for name in graph.nodes}
-    agent: CompiledStateGraph[Any, Any, AgentInput, AgentOutput] = graph.wire(
+    chosen = mode_named(mode)
+    hosted = _HostedNodes(context_of, chosen)
+    nodes = {name: hosted.node(name) for name in chosen.nodes}
+    agent: CompiledStateGraph[Any, Any, AgentInput, AgentOutput] = chosen.wire(
         nodes, context_schema=context_schema, step_by_step=step_by_step
     )
     return agent
@@ -77,12 +77,11 @@ class _HostedNodes:
     def __init__(self, context_of: ContextOf, mode: Mode) -> None:
         self._context_of = context_of
         self._mode = mode
-        self._graph = MODE_GRAPHS[mode]
         self._shared: OrderedDict[tuple[str, ExecutionContext], _Shared] = OrderedDict()
 
     def node(self, name: str) -> NodeFunction:
         """The node of that name, as LangGraph calls it."""
-        work = self._begin if name == self._graph.first else self._continue
+        work = self._begin if name == self._mode.first else self._continue
 
         async def node(state: State, runtime: Runtime[Any]) -> Update:
             context = await self._context_of(runtime)
@@ -130,7 +129,7 @@ class _HostedNodes:
         shared = self._share(name, (run, context), state, deps)
         deps = replace(deps, budget=shared.budget, vectors=shared.vectors)
         update = await self._run(name, context, deps, state, runtime)
-        if name == self._graph.last:
+        if name == self._mode.last:
             update = {**update, "earlier": ""}  # the next question of the thread has its own
             self._shared.pop((run, context), None)
             costs = add_costs(state.get("costs", {}), update.get("costs", {}))
@@ -172,7 +171,7 @@ class _HostedNodes:
         runtime: Runtime[Any],
     ) -> Update:
         deps = replace(deps, stream_answer=True)
-        nodes = self._graph.functions(deps, context.resources.nodes)
+        nodes = self._mode.functions(deps, context.resources.nodes)
         try:
             return await nodes[name](state, runtime=runtime)
         except Exception as error:

@@ -21,6 +21,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader
 from sse_starlette import ServerSentEvent
 
+from graphreader.agent.modes import MODES
 from graphreader.documents import check_corpus_name
 from graphreader.errors import UnknownCorpusError, UsageError
 from graphreader.graph_reader import MAX_LIMIT
@@ -86,6 +87,7 @@ def _environment() -> Environment:
     own = environment(PackageLoader("graphreader.web"))
     own.filters["time"] = lambda seconds: datetime.fromtimestamp(seconds, UTC).isoformat()
     own.filters["size"] = lambda number: f"{number:,}"
+    own.globals["modes"] = list(MODES.values())
     return own
 
 

@@ -17,7 +17,7 @@ from graphreader.html_report.page import render, visited_part
 from graphreader.integrations.langgraph import ExecutionContext
 from graphreader.readers import aask, check_for_corpus
 from graphreader.runs import RunRequest, with_options
-from graphreader.settings import Mode
+from graphreader.settings import ModeName
 from graphreader.web.live_runs import LiveEvent, LiveRun, behind, events_of
 from graphreader.web.problems import problem
 from graphreader.web.services import (
@@ -38,7 +38,7 @@ class Question(BaseModel):
     """The body of a request that asks a question."""
 
     question: str = Field(max_length=20_000, description="A whole question.")
-    mode: Mode | None = Field(None, description="`adaptive` or `paper`.")
+    mode: ModeName | None = Field(None, description="In place of the server's mode.")
     reader: str | None = Field(
         None, max_length=100, description="Another reader, to compare: `rag-bm25-3`, `full-text`..."
     )

@@ -12,7 +12,7 @@ import pytest
 from graphreader.errors import UnknownCorpusError
 from graphreader.graph_reader import GraphReader
 from graphreader.llm import retry
-from graphreader.settings import Mode, Settings, load_environment
+from graphreader.settings import ModeName, Settings, load_environment
 from graphreader.store import connection
 from tests.runs.openai_server import Fault, OpenAIServer
 from tests.terminal import (
@@ -299,7 +299,7 @@ def test_deleted_while_asking(
     corpus: str,
     neo4j: Settings,
     monkeypatch: pytest.MonkeyPatch,
-    mode: Mode,
+    mode: ModeName,
     place: str,
 ) -> None:
     read = connection.Connection.read

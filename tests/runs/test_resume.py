@@ -189,6 +189,30 @@ def test_limits_of_another_version(settings: Settings, ring: str) -> None:
         assert reader.resume(run).answered
 
 
+# A run without a mode was kept when there was only that of the paper, and is resumed in it; one of
+# a mode that is not known is neither resumed nor shown, and the known ones are named.
+@IN_A_FILE
+def test_modes_of_another_version(settings: Settings, ring: str) -> None:
+    reader, _ = asking(settings, ring)
+    with reader:
+        runs = [broken_off(reader, PathEnded) for _ in range(2)]
+    changes = ["json_remove(options, '$.mode')", "json_set(options, '$.mode', 'quick')"]
+    with closing(sqlite3.connect(settings.home / "runs.sqlite")) as file:
+        for run, change in zip(runs, changes, strict=True):
+            file.execute(f"UPDATE runs SET options = {change} WHERE id = ?", (run,))
+        file.commit()
+    other = settings.model_copy(update={"mode": "adaptive"})
+    reader, _ = asking(other, ring)
+    with reader:
+        resumed = reader.resume(runs[0])
+        for look in (reader.resume, reader.run):
+            with pytest.raises(UsageError, match=r"mode .quick.,.* there are adaptive and paper"):
+                look(runs[1])
+
+    assert resumed.answered
+    assert len(resumed.paths) == 2
+
+
 # A finished run is asked nothing more: its id, or a prefix of it, gives its reading back, also to a
 # reader of another corpus; the id is refused for another question. Another mode is only noted, and
 # the run is written into the graph when that is asked for.

@@ -106,7 +106,7 @@ def test_quick_starts(terminal: Terminal, arguments: list[str], unneeded: str) -
     [
         ("nonsense", "No such command 'nonsense'"),
         ("ask who? --max-calls 0", "'--max-calls': Input should be greater than or equal to 1"),
-        ("ask who? --mode slow", "'slow' is not one of 'adaptive', 'paper'."),
+        ("ask who? --mode slow", "GRAPHREADER_MODE: Input should be 'adaptive' or 'paper'"),
         ("--log-level x list", "'x' is not one of 'debug', 'info'"),
         ("ask", "Ask a question, or name a file of questions with --file."),
         ("ask who? --out a.jsonl", "--out is for the answers to --file"),

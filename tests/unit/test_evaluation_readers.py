@@ -111,13 +111,13 @@ async def test_building(make: Make) -> None:
     ("name", "changed", "node_set"),
     [
         ("graphreader", {"mode": "adaptive"}, None),
-        ("graphreader-paper", {"mode": "paper", "paths": 5, "path_calls": 10}, None),
-        ("graphreader-adaptive", {"mode": "adaptive", "paths": 5, "path_calls": 8}, None),
+        ("graphreader-paper", {"mode": "paper", "initial_nodes": None, "calls": None}, None),
+        ("graphreader-adaptive", {"mode": "adaptive", "initial_nodes": None, "calls": None}, None),
         ("graphreader-no-plan", {}, WITHOUT_PLAN),
         ("graphreader-random-nodes", {}, without_node_selection(0)),
         ("graphreader-no-normalization", {"normalize": "none", "stages": ()}, None),
-        ("graphreader-one-path", {"paths": 1}, None),
-        ("graphreader-nodes-7", {"paths": 7}, None),
+        ("graphreader-one-path", {"initial_nodes": 1}, None),
+        ("graphreader-nodes-7", {"initial_nodes": 7}, None),
         ("graphreader-chunk-500", {"chunk_tokens": 500}, None),
     ],
 )
@@ -126,7 +126,7 @@ def test_variants(make: Make, name: str, changed: dict[str, Any], node_set: obje
 
     assert isinstance(reader, EvaluatedGraphReader)
     assert (reader.name, reader.window) == (name, 3000)
-    compared = ("mode", "paths", "path_calls", "normalize", "stages", "chunk_tokens", "window")
+    compared = ("mode", "initial_nodes", "calls", "normalize", "stages", "chunk_tokens", "window")
     expected = {one: getattr(plain.settings, one) for one in compared} | changed
     assert {one: getattr(reader.settings, one) for one in compared} == expected
     assert reader.node_set == node_set

@@ -10,13 +10,13 @@ from langgraph.types import Checkpointer, Send
 
 from graphreader.agent.adaptive.state import OWN_PATH, AdaptiveState
 from graphreader.agent.adaptive.tasks import PATH_CALLS
-from graphreader.agent.adaptive.turns import STALLED, Turns
+from graphreader.agent.adaptive.turns import STALLED, AdaptiveNodes
 from graphreader.agent.dependencies import AgentDependencies, NodeFunction
 from graphreader.agent.exploration import Exploration, initial_path_state
 from graphreader.agent.graph import PATH_NODES, compile_path, path_functions
 from graphreader.agent.state import AgentInput, AgentOutput
 
-PATHS_NEED = 2  # turns that must be left for it to pay
+PATHS_NEED = 2  # turns that must be left so that paths pay
 
 TURN_NODES = ("search", "turn", "act", "choose_nodes", "join_paths", "answer")
 ADAPTIVE_NODES = (*TURN_NODES, *PATH_NODES)
@@ -30,9 +30,9 @@ AFTER_TURN: dict[Any, str] = {
 
 def adaptive_functions(deps: AgentDependencies) -> dict[str, NodeFunction]:
     """The node functions, by the nodes' names."""
-    turns = Turns(deps)
+    adaptive = AdaptiveNodes(deps)
     path_deps = replace(deps, limits=replace(deps.limits, calls=PATH_CALLS))
-    own = {name: getattr(turns, name) for name in TURN_NODES}
+    own = {name: getattr(adaptive, name) for name in TURN_NODES}
     return own | path_functions(Exploration(path_deps))
 
 

@@ -58,8 +58,8 @@ FEWEST_PATHS = 2
 NODES_A_NEED = 10  # key elements that are searched for each need
 
 
-class Turns:
-    """The nodes before the answer."""
+class AdaptiveNodes:
+    """The node functions of mode `adaptive`; `agent.exploration` has those of its paths."""
 
     def __init__(self, deps: AgentDependencies) -> None:
         self._deps = deps

@@ -55,8 +55,8 @@
       event.preventDefault();
       if (!box.value.trim() || form.ariaBusy === "true") return;
       form.ariaBusy = "true";
-      const how = form.elements.reader.value;
-      const reader = ["adaptive", "paper"].includes(how) ? { mode: how } : { reader: how };
+      const [how] = form.elements.reader.selectedOptions;
+      const reader = { [how.dataset.field ?? "reader"]: how.value };
       const body = JSON.stringify({ question: box.value, ...reader, follow: form.dataset.follow });
       const headers = { "Content-Type": "application/json", Prefer: "respond-async" };
       const response = await request("POST", form.dataset.ask, { headers, body });
