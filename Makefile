@@ -6,7 +6,7 @@ INSTALL = UV_SYSTEM_CERTS=1 \
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) 2>/dev/null \
 	|| $(BIN)/python -m pip install --quiet --require-hashes -r $(1)
 
-.PHONY: demo serve studio test snapshots soak check format docs lock pictures notebooks release clean
+.PHONY: demo serve studio test test-fast snapshots soak check format docs lock pictures notebooks release clean
 
 demo: .venv/run.stamp
 	@$(BIN)/python examples/demo.py
@@ -19,9 +19,16 @@ serve: .venv/serve.stamp
 studio: .venv/studio.stamp
 	@$(BIN)/python -m scripts.studio $(if $(PORT),--port $(PORT))
 
-# A worker a processor, each with Neo4j servers of its own; the tests of one file stay together.
+# One worker for each processor; all workers share the Neo4j servers.
+PYTEST = $(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --durations=10
+
+# The duration of each test is in build/tests.xml.
 test: check
-	$(BIN)/python -m pytest --numprocesses=auto --dist=loadfile --durations=10
+	$(PYTEST) --junitxml=build/tests.xml
+
+# All tests but those with the marker `slow`, without the linters.
+test-fast: .venv/test.stamp
+	$(PYTEST) -m "not slow"
 
 # What users see, written anew by this code; read the difference, and name it in CHANGELOG.md.
 snapshots: .venv/test.stamp
@@ -38,6 +45,8 @@ check: .venv/test.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	@for folder in graphreader tests; do \
+		echo "$$folder/: $$(git ls-files -z "$$folder/*.py" | xargs -0 cat | wc -l) lines"; done
 
 format: .venv/test.stamp
 	$(BIN)/ruff check --fix .

@@ -56,7 +56,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """In a whole run by several workers the servers start while these collect the tests."""
     whole = config.args_source is config.ArgsSource.TESTPATHS
     if whole and config.getoption("numprocesses", 0) and not TEST_URI[servers.VARIABLES[0]]:
-        servers.begin_start(CACHE)
+        fast = config.getoption("markexpr") == "not slow"
+        servers.begin_start(CACHE, servers.VERSIONS[:1] if fast else servers.VERSIONS)
 
 
 def pytest_unconfigure() -> None:

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from shutil import rmtree, which
@@ -17,8 +17,9 @@ from testcontainers.community.neo4j import Neo4jContainer
 from graphreader.settings import Settings
 
 VERSIONS = ("2026.08.1", "5.26.30")
+EACH_VERSION = (VERSIONS[0], *(pytest.param(one, marks=pytest.mark.slow) for one in VERSIONS[1:]))
 # What depends on the version: vector search, full text, transactions, and a whole life of a corpus.
-both_versions = pytest.mark.parametrize("connection", VERSIONS, indirect=True, scope="session")
+both_versions = pytest.mark.parametrize("connection", EACH_VERSION, indirect=True, scope="session")
 VARIABLES = (
     "GRAPHREADER_TEST_NEO4J_URI",
     "GRAPHREADER_TEST_NEO4J_USERNAME",
@@ -68,9 +69,9 @@ class Pool:
 _STARTING: list["subprocess.Popen[bytes]"] = []
 
 
-def begin_start(cache: Path) -> None:
+def begin_start(cache: Path, versions: Sequence[str]) -> None:
     """Begin to start the embedded servers, which the workers of a whole run then wait for."""
-    for version in VERSIONS if IS_OWNER and not _docker_answers() else ():
+    for version in versions if IS_OWNER and not _docker_answers() else ():
         environment = {**os.environ, **_environment(version), **PROXY}
         environment["GRAPHREADER_CACHE"] = str(cache)
         command = [sys.executable, "-P", "-m", "graphreader", "neo4j", "start"]

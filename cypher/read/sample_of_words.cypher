@@ -9,7 +9,7 @@ WITH k SKIP $many LIMIT 1
 WITH k.corpus AS corpus
 CALL (corpus) {
   MATCH (k:KeyElement)
-  USING INDEX k:KeyElement(id)
+  USING INDEX SEEK k:KeyElement(id)
   WHERE k.id > '' AND k.corpus = corpus
   WITH k ORDER BY k.id LIMIT $sample
   CALL (k) {

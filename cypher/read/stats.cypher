@@ -19,6 +19,7 @@ CALL () {
 }
 CALL () {
   MATCH (k:KeyElement {corpus: $corpus})
+  USING INDEX SEEK k:KeyElement(corpus, merged_into)
   WHERE k.merged_into IS NOT NULL
   RETURN count(k) AS merged
 }

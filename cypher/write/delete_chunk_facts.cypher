@@ -38,7 +38,7 @@ CALL (ids) {
   WITH k, k.id AS gone
   CALL (gone) {
     MATCH (b:KeyElement {corpus: $corpus, merged_into: gone})
-    USING INDEX b:KeyElement(corpus, merged_into)
+    USING INDEX SEEK b:KeyElement(corpus, merged_into)
     SET b.stale = true
     REMOVE b.merged_into, b.merged_by
     WITH b

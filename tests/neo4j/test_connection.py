@@ -156,6 +156,7 @@ def test_statements() -> None:
 
 
 # Every statement is understood by Neo4j 5, too. (Other tests run them all on the default version.)
+@pytest.mark.slow
 @pytest.mark.parametrize("connection", VERSIONS[1:], indirect=True, scope="session")
 async def test_statements_of_neo4j_5(connection: Connection) -> None:
     if connection.dialect != "5":

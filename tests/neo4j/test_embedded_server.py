@@ -71,6 +71,8 @@ FETCHER = """
 from graphreader.settings import Settings
 from graphreader.store.embedded.jars import provide_jars
 from graphreader.store.embedded.process import no_progress
+
+pytestmark = pytest.mark.slow
 for version in ("2026.08.1", "5.26.30"):
     provide_jars(version, Settings.read().cache, None, no_progress)
 """

@@ -32,6 +32,8 @@ from tests.project.markdown import ROOT, Block, all_blocks, pages, part_of_joan,
 from tests.project.shell import Shell, same_environment
 from tests.terminal import environment_of, same_logging
 
+pytestmark = pytest.mark.slow
+
 # Blocks that are not run: the page, words that no other block of it has, and why.
 NOT_RUN = (
     ("README.md", "docker compose up", "Docker"),

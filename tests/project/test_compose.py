@@ -157,6 +157,7 @@ def test_the_image() -> None:
 
 
 # What is copied suffices to build the package, whole.
+@pytest.mark.slow
 def test_the_image_has_the_package(tmp_path: Path) -> None:
     for path in copied():
         if (ROOT / path).is_dir():
@@ -175,6 +176,7 @@ def test_the_image_has_the_package(tmp_path: Path) -> None:
 
 # The command of the image starts the server, which prints a first token once and asks for it; the
 # health check fails as long as nothing answers.
+@pytest.mark.slow
 def test_the_command_of_the_image(neo4j: Settings, tmp_path: Path) -> None:
     image = {name: text for _, name, text in instructions()}
     (entry,), arguments = json.loads(image["ENTRYPOINT"]), json.loads(image["CMD"])

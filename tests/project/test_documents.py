@@ -55,6 +55,7 @@ def test_commands_are_accepted() -> None:
 
 # The pages become a site with a reference of every public name; its links lead to pages and places
 # that there are, and it loads nothing from elsewhere.
+@pytest.mark.slow
 def test_site(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path)]
     outcome = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -206,6 +207,7 @@ def test_public_names() -> None:
 
 # Importing any module reads none of our settings, connects to nothing, starts and writes nothing;
 # importing the package is quick and loads none of the large libraries.
+@pytest.mark.slow
 def test_importing_does_nothing() -> None:
     command = [sys.executable, "-B", "-W", "error", "-c", IMPORTING]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8")

@@ -16,6 +16,8 @@ from tests.project.markdown import ROOT, part_of_joan
 from tests.runs.world import at_home
 from tests.terminal import SilentService, wait_for
 
+pytestmark = pytest.mark.slow
+
 TEACHER = "Who taught the founder of the school?"
 
 

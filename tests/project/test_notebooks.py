@@ -15,6 +15,8 @@ from nbformat import NotebookNode
 from graphreader.settings import Settings
 from scripts.notebooks import NOTEBOOKS, ROOT, cleaned, corpus_of, run, surround, take_out, written
 
+pytestmark = pytest.mark.slow
+
 AT_ONCE = 2
 LARGEST_PICTURE = 120_000
 each = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.stem)

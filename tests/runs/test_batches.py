@@ -27,7 +27,7 @@ SENTENCES = [f"Anna{n} met Bert{n} in Town{n}." for n in range(8)]
 PRICES = '["openai:gpt-4o-mini"]\ninput = 1\noutput = 2\n'
 MODELS = ["openai:gpt-4o-mini", "anthropic:claude-haiku-4-5"]
 
-pytestmark = pytest.mark.usefixtures("cleaned", "short_pauses")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cleaned", "short_pauses")]
 
 
 @dataclass

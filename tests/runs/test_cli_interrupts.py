@@ -17,7 +17,7 @@ from tests.terminal import Outcome, SilentService, environment_of, wait_for
 
 CHUNKS = 6
 
-pytestmark = pytest.mark.usefixtures("cleaned")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cleaned")]
 
 
 def interrupt(fork: Fork, is_waiting: Callable[[], bool]) -> Outcome:

@@ -26,7 +26,7 @@ from tests.terminal import environment_of, wait_for
 
 # Ray does not use loopback, but an address of this machine.
 OWN = [one.address for all_ in psutil.net_if_addrs().values() for one in all_ if "." in one.address]
-pytestmark = [pytest.mark.usefixtures("cleaned"), pytest.mark.allow_hosts(OWN)]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cleaned"), pytest.mark.allow_hosts(OWN)]
 CHUNKS, FILES = 24, 4
 AT_ONCE = 3
 IN_FLIGHT = 2 * AT_ONCE  # chunks that are asked for, or whose reply is just being kept

@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from graphreader.settings import Settings
 from tests.runs import edits
+
+pytestmark = pytest.mark.slow
 
 SEED = 20_261_123
 

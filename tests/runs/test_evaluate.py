@@ -15,6 +15,8 @@ from tests.runs.openai_faults import Body, Fault
 from tests.runs.openai_server import OpenAIServer
 from tests.terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 TOWNS = ["Toronto", "Paris", "Oslo", "Rome", "Lima", "Cairo"]
 
 READ_BY_TABLES = {

@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from graphreader.settings import Settings
 from tests.runs.faults import Trials
 from tests.runs.forks import Forks
+
+pytestmark = pytest.mark.slow
 
 SEED = 20_261_123
 MET = (

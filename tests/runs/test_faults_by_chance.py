@@ -18,7 +18,7 @@ from tests.runs import chronicle, mind
 from tests.runs.openai_faults import FAULTS, Body, Chance, Fault
 from tests.runs.openai_server import OpenAIServer
 
-pytestmark = pytest.mark.usefixtures("cleaned", "short_pauses")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cleaned", "short_pauses")]
 
 SEED = 20_261_121
 WINDOW = 4096

@@ -25,6 +25,8 @@ from graphreader.store.writer import GraphWriter
 from graphreader.testing import ChatRequest, FunctionChatModel
 from tests.neo4j import texts
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "Who sold the lantern that is kept in Paris?"
 BRIDGE = "The lantern of Zenobia is kept in Paris."
 BEHIND = "Zenobia had bought it from Odenath."

@@ -20,6 +20,8 @@ from tests.runs.openai_faults import Body
 from tests.runs.openai_server import OpenAIServer
 from tests.terminal import environment_of
 
+pytestmark = pytest.mark.slow
+
 CHUNKS = 8
 PATHS = 3
 QUESTION = f"{chronicle.question(3)[:-1]}, and what did the journey back take?"

@@ -16,6 +16,8 @@ from tests.runs.openai_server import OpenAIServer
 from tests.runs.test_evaluate import about, lines_of, think, write
 from tests.terminal import wait_for
 
+pytestmark = pytest.mark.slow
+
 READERS = "golden,full-text,rag-bm25-1"
 
 

@@ -16,6 +16,8 @@ from tests.runs.openai_faults import Body
 from tests.runs.openai_server import OpenAIServer
 from tests.terminal import environment_of
 
+pytestmark = pytest.mark.slow
+
 SEED = 20_261_121
 CHUNKS = 24
 FILES = 3

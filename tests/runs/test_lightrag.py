@@ -27,6 +27,8 @@ from tests.runs.openai_faults import Body, Fault
 from tests.runs.openai_server import OpenAIServer, settings_for
 from tests.terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 TEXTS = [document(1, KEY), document(2, "Aunt Ida sent a letter about apples.")]
 ROW = {
     "id": "q",

@@ -23,6 +23,8 @@ from tests.runs import digest
 from tests.runs.relay import Relay
 from tests.terminal import SilentService, Terminal, environment_of, wait_for
 
+pytestmark = pytest.mark.slow
+
 ENGLISH = (
     "Casa Loma is a castle in Toronto. Henry Pellatt built Casa Loma in 1914. "
     "Henry Pellatt was born in Kingston."

@@ -14,6 +14,8 @@ from graphreader.waiting import Waiting
 from tests.runs import world
 from tests.runs.relay import Relay
 
+pytestmark = pytest.mark.slow
+
 SCRIPT: dict[Any, Any] = {
     InitialNodesTask: world.nodes("Alpha", "Epsilon"),
     ChunkTask: lambda task: world.chunk("search_more", f"{task.notebook} {task.label}."),

@@ -29,6 +29,8 @@ from tests.runs.test_serve_command import AT_ONCE, CHUNKS, started, upload, watc
 from tests.runs.web_server import Gate, client, finished_job, serving
 from tests.terminal import Terminal, closed_port, wait_for
 
+pytestmark = pytest.mark.slow
+
 Start = Callable[[str], tuple[Fork, str]]
 
 

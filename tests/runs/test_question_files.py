@@ -19,6 +19,8 @@ from tests.runs.openai_faults import Body, Fault, SilentAfter
 from tests.runs.openai_server import OpenAIServer
 from tests.terminal import environment_of, wait_for
 
+pytestmark = pytest.mark.slow
+
 CHUNKS = 6
 AT_ONCE = 3
 DECLINED = Fault(400, "That is not to be asked.", "content_policy")

@@ -22,6 +22,8 @@ from tests.runs.browser_window import DESK, PHONE, Window
 from tests.terminal import Terminal, environment_of
 from tests.unit.html_pages import parsed, run_of
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "When was Joan of Arc captured, and where was she burned?"
 TEXT = Path(__file__).parents[2] / "examples" / "joan_of_arc.txt"
 

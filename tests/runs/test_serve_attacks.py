@@ -27,6 +27,8 @@ from graphreader.web.protection import Protection
 from tests.runs import world
 from tests.runs.web_server import Gate, client, finished_job, serving
 
+pytestmark = pytest.mark.slow
+
 OWN, OTHER = f"test-{uuid4().hex[:12]}", f"test-{uuid4().hex[:12]}"
 QUESTION = {"question": "Whom did Alpha meet?"}
 DOCUMENTS = f"/api/corpora/{OWN}/documents"

@@ -25,7 +25,7 @@ from tests.terminal import environment_of, wait_for
 CHUNKS = 6
 AT_ONCE = 4
 
-pytestmark = pytest.mark.usefixtures("cleaned")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cleaned")]
 Start = Callable[..., tuple[Fork, str]]
 
 

@@ -21,6 +21,8 @@ from tests.runs import world
 from tests.runs.browser_window import DESK, PHONE, Window
 from tests.runs.web_server import Gate, client, finished_job, serving
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "Whom did Alpha meet?"
 CORPUS = f"test-{uuid4().hex[:12]}"
 HOSTILE = "</script></style><img src=//x onerror=alert(1)><script>alert(1)</script>\"'{{7*7}}\u202e"

@@ -19,6 +19,8 @@ from tests.runs.openai_server import OpenAIServer
 from tests.runs.studio_server import SCRIPT, StudioServer
 from tests.terminal import SilentService, environment_of
 
+pytestmark = pytest.mark.slow
+
 TRACING_KEY = "lsv2-4711"
 QUESTION = {"question": "Whom did Alpha meet?"}
 STEPS = ["rational_plan", "initial_nodes", "path", "path", "answer_reasoning"]

@@ -26,6 +26,8 @@ from tests import servers
 from tests.runs import digest, world
 from tests.runs.edits import HashEmbedder
 
+pytestmark = pytest.mark.slow
+
 WHO = ("Ada", "Bede", "Cyril", "Dora", "Edgar")
 WHAT = ("a lantern", "the sword", "12 coins", "an old map")
 SENTENCE = re.compile(r"[A-Z][a-z]+ (?:gave|sold) [^.]+\.")
