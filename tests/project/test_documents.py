@@ -278,7 +278,7 @@ def test_files_name_no_machine(sdist: Path) -> None:
     hosts = [".".join(host) for host in (("pypi", "org"), ("pythonhosted", "org"))]
     hosts.append(".".join(("maven", "org")))
     secret = re.compile("|".join(map(re.escape, [*places, "/".join(("", "root", "")), *hosts])))
-    unread = (".png", ".tiktoken", ".zip")
+    unread = (".png", ".tiktoken", ".zip", ".sqlite")
     for path in sdist.rglob("*"):
         if path.is_file() and path.name != "PKG-INFO" and path.suffix not in unread:
             match = secret.search(path.read_text(encoding="utf-8"))
