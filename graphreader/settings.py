@@ -1,4 +1,4 @@
-"""The settings, and the only code that reads the environment; secrets are removed from messages."""
+"""The settings, the only code that reads the environment, and the removal of secrets."""
 
 import os
 import re
@@ -43,9 +43,9 @@ _SECRET = ("KEY", "PASSWORD", "SECRET", "TOKEN")
 
 
 def load_environment() -> None:
-    """Read `.env` of this folder or a parent; set variables stay. Raises SettingsError.
+    """Load `.env` of this folder or a parent; existing variables win. Raises SettingsError.
 
-    Its message never quotes the file, which holds keys.
+    The error's message never quotes the file, which holds keys.
     """
     path = ".env"
     try:
@@ -72,7 +72,7 @@ def misspelled() -> list[str]:
 
 
 def variable(name: str) -> str:
-    """The environment variable of a setting, its first one where it has several."""
+    """The environment variable of a setting; the first if it has several."""
     alias = Settings.model_fields[name].validation_alias
     if isinstance(alias, AliasChoices):
         return str(alias.choices[0])
@@ -85,7 +85,7 @@ def secrets() -> list[str]:
 
 
 _USER_INFO = re.compile(r"^(\w[\w+.-]*://)?.*@", re.DOTALL)
-_USER_INFO_INSIDE_TEXT = re.compile(r"(?<=://)[^/\s]*@")  # a password may have an @ in it
+_USER_INFO_INSIDE_TEXT = re.compile(r"(?<=://)[^/\s]*@")  # a password may contain an @
 _QUERY = re.compile(r"[?#].*", re.DOTALL)
 _POSTGRES = re.compile(r"postgres(ql)?://(([^\s@/?#%]|%[\dA-Fa-f]{2})*@)?([^\s@%]|%[\dA-Fa-f]{2})*")
 _KEY = re.compile(
@@ -95,14 +95,14 @@ _KEY = re.compile(
 
 
 def display_url(url: str) -> str:
-    """The URL without user, password, query and fragment."""
+    """Return the URL without user, password, query and fragment."""
     return _QUERY.sub("", _USER_INFO.sub(r"\1", url))
 
 
 def redact(text: str, known: Iterable[str] = ()) -> str:
-    """The text with `***` for secrets: `known`, the environment's, in URLs, keys by their look.
+    """Replace secrets by `***`: `known` secrets, the environment's, in URLs, and likely keys.
 
-    Those of less than 4 characters stay: they could occur inside of any word.
+    Secrets of less than 4 characters stay, since they could occur inside of any word.
     """
     for secret in sorted({*known, *secrets()}, key=len, reverse=True):
         if len(secret) >= 4:
@@ -111,14 +111,14 @@ def redact(text: str, known: Iterable[str] = ()) -> str:
 
 
 def bare_environment() -> dict[str, str]:
-    """The environment for a server that outlives this process: no keys, no settings."""
+    """The environment for a server that outlives this process, without keys and settings."""
     names = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ")
     return {name: os.environ[name] for name in names if name in os.environ}
 
 
 @contextmanager
 def hidden_environment() -> Iterator[None]:
-    """Hide the environment, and any `.env`, from a package that is imported in this block."""
+    """Hide the environment and any `.env` from a package that is imported in this block."""
     before = dict(os.environ)
     os.environ.clear()
     os.environ.update(bare_environment(), PYTHON_DOTENV_DISABLED="1")
@@ -130,7 +130,7 @@ def hidden_environment() -> Iterator[None]:
 
 
 class Settings(BaseSettings):
-    """All settings, from the environment or by keyword; sizes in tokens, times in seconds."""
+    """All settings, from the environment or keywords; sizes in tokens, times in seconds."""
 
     model_config = SettingsConfigDict(
         env_prefix="GRAPHREADER_", extra="ignore", populate_by_name=True, env_ignore_empty=True
@@ -141,7 +141,7 @@ class Settings(BaseSettings):
         description="`provider:model`, or `offline` for no model; by default "
         "`openai:gpt-5.4-mini` with an OpenAI key, else offline",
     )
-    build_model: str | None = Field(None, description="another model for reading texts in")
+    build_model: str | None = Field(None, description="another model for the ingestion")
     explore_model: str | None = Field(None, description="another model for the plan and the paths")
     answer_model: str | None = Field(None, description="another model for the answer")
     rater_model: str | None = Field(None, description="another model that rates answers")
@@ -171,7 +171,7 @@ class Settings(BaseSettings):
         None, ge=1000, description="tokens sent to models per minute"
     )
     prompts: Path | None = Field(
-        None, description="folder of prompt files that replace the built-in ones"
+        None, description="folder of prompt files that replace the built-in prompts"
     )
     keep_replies: Literal["building", "all", "off"] = Field(
         "building", description="which replies of models are cached and used again"
@@ -184,7 +184,9 @@ class Settings(BaseSettings):
         "folder. Formerly `GRAPHREADER_RUNS`, which still works",
     )
     kept_runs: int = Field(200, ge=0, description="number of finished runs to keep; 0 keeps none")
-    prices: Path | None = Field(None, description="file of prices, which override the known ones")
+    prices: Path | None = Field(
+        None, description="file of prices, which override the built-in prices"
+    )
     max_calls: int | None = Field(None, ge=1, description="most replies that one run may ask for")
     max_tokens: int | None = Field(None, ge=1, description="most tokens that one run may use")
 
@@ -244,7 +246,7 @@ class Settings(BaseSettings):
     page_words: str | None = Field(
         None,
         description="fewest and most words of ReadAgent's pages, such as `280-600`; by default "
-        "those of the papers for the length",
+        "the papers' values for the length",
     )
     mode: ModeName = Field(
         "adaptive",
@@ -299,7 +301,7 @@ class Settings(BaseSettings):
 
     @classmethod
     def read(cls, **values: object) -> "Settings":
-        """The settings; `values` override the environment. Raises SettingsError."""
+        """Read the settings; `values` override the environment. Raises SettingsError."""
         try:
             return cls(**values)  # type: ignore[arg-type]  # names are checked by pydantic
         except ValidationError as error:
@@ -313,7 +315,7 @@ class Settings(BaseSettings):
 
     @property
     def chosen_model(self) -> str:
-        """The model to use: the configured one, OpenAI's default if there is a key, or offline."""
+        """The model in use: the configured model, OpenAI's default with a key, or offline."""
         return self.model or (DEFAULT_MODEL if self.openai_api_key else OFFLINE)
 
     def model_for(self, phase: Phase) -> str:
@@ -322,18 +324,18 @@ class Settings(BaseSettings):
         return own or self.chosen_model
 
     def model_variable_for(self, phase: Phase) -> str:
-        """The environment variable that sets that model."""
+        """The environment variable that sets the model of a phase."""
         own = _OWN_MODELS.get(phase, "explore_model")
         return f"GRAPHREADER_{own.upper()}" if getattr(self, own) else "GRAPHREADER_MODEL"
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The stages of normalization that are switched on, in their order."""
+        """The stages of normalization in use, in their order."""
         return tuple(stage for stage in STAGES if stage in self.normalize.split(","))
 
     @property
     def chosen_embeddings(self) -> str:
-        """The embeddings to use, by the same rule; offline with models of other providers."""
+        """The embeddings to use: configured, OpenAI's with its model and a key, or offline."""
         if self.embeddings:
             return self.embeddings
         uses_openai = self.openai_api_key and self.chosen_model.startswith("openai:")
@@ -341,7 +343,7 @@ class Settings(BaseSettings):
 
 
 def _describe(error: ValidationError) -> str:
-    """One sentence about invalid settings, without their values, which may be secrets."""
+    """Describe invalid settings in one sentence, without their values, which may be secrets."""
     lines = []
     for one in error.errors(include_input=False, include_url=False):
         name = str(one["loc"][0]) if one["loc"] else ""

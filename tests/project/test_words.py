@@ -35,7 +35,6 @@ NOT_YET = (
     "readers.py",
     "resources.py",
     "runs.py",
-    "settings.py",
     "store/catalog.py",
     "store/explorer.py",
     "store/records.py",
