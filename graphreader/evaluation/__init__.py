@@ -1,1 +1,1 @@
-"""Readers measured on questions whose answers are known, as the papers do it."""
+"""Experiments that measure readers on questions with known answers, as in the papers."""

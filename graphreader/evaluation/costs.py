@@ -1,7 +1,7 @@
-"""The cost of an evaluation before anything is spent: for each reader building, asking, rating.
+"""The estimated cost of an evaluation: of building, asking and rating, for each reader.
 
-GraphReader's is counted as by `graphreader estimate`, for longer contexts in proportion; that of
-others follows rough formulas, without vectors. What earlier runs have kept does not count.
+The cost of GraphReader is counted as by `graphreader estimate`, for longer contexts in proportion.
+The cost of other readers follows rough formulas, without vectors. Caches do not count.
 """
 
 import math
@@ -15,8 +15,8 @@ from graphreader.baselines.read_agent.reader import MOST_PAGES, TASK_AWARE
 from graphreader.baselines.search_agent import MOST_CALLS
 from graphreader.estimate import Spending, estimate
 from graphreader.evaluation.plan import QuestionGroup, parse_length
-from graphreader.evaluation.results import Context, corpus_of
-from graphreader.evaluation.runner import Arm
+from graphreader.evaluation.results import QuestionContext, corpus_of
+from graphreader.evaluation.runner import Condition
 from graphreader.evaluation.variants import is_graphreader, variant
 from graphreader.ingestion.loading.sources import Source
 from graphreader.llm.pricing import Prices
@@ -29,7 +29,7 @@ PROMPT, REPLY = 400, 130  # tokens of a prompt around the text that it shows, an
 _TOKENS_PER_WORD = 1.33
 _CHARACTERS_PER_TOKEN = {"zh": 1.5, "en": 4.5}
 _GIST = 0.3  # tokens of a gist per token of its page (ReadAgent paper: compression of 66 to 97 %)
-_TOP_CHUNK, _CHUNK = 3_800, 1_000  # tokens of the one chunk of rag-...-1, and of each of several
+_TOP_CHUNK, _CHUNK = 3_800, 1_000  # tokens of the only chunk of rag-...-1, of each of several
 
 _LIGHTRAG_CHUNK, _LIGHTRAG_PROMPT, _LIGHTRAG_REPLY = 1_100, 3_600, 800  # tokens, by its prompts
 
@@ -38,7 +38,7 @@ _PAGE_READERS = ("read-agent", "gistmem", "rag-pages", "rag-gists")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of one reader with one model; `questions` are those without a reading."""
+    """The cost of one reader with one model; `questions` counts questions without a reading."""
 
     reader: str
     model: str
@@ -53,25 +53,28 @@ class Cost:
         return self.building + self.asking + self.rating
 
 
-Counts = Sequence[tuple[QuestionGroup, int]]  # groups, each with a number of its questions above 0
+QuestionCounts = Sequence[tuple[QuestionGroup, int]]
+"""Pairs (group, number of its questions), without groups of no question."""
 
 
 async def estimate_costs(
-    arms: Iterable[tuple[Arm, Counts, Counts]], rater: Settings | None
+    conditions: Iterable[tuple[Condition, QuestionCounts, QuestionCounts]], rater: Settings | None
 ) -> list[Cost]:
-    """The cost of each reader and model, all repeats together.
+    """Estimate the cost of each reader and model, all repetitions together.
 
-    An arm comes with the questions it misses and the readings to rate; the first one pays for a
-    graph.
+    Each condition comes with its missing questions and its readings to rate. The first condition
+    that needs a graph pays for it.
     """
     costs: dict[tuple[str, str], Cost] = {}
     built: set[tuple[object, ...]] = set()
-    for arm, missing, unrated in arms:
-        name, key = arm.reader.name, _building_key(arm)
+    for condition, missing, unrated in conditions:
+        name, key = condition.reader.name, _building_key(condition)
         if is_graphreader(name):
-            building, asking = await _graph_costs(variant(name).settings(arm.settings), missing)
+            building, asking = await _graph_costs(
+                variant(name).settings(condition.settings), missing
+            )
         else:
-            readers = [(_BaselineCosts(name, group, arm.settings), n) for group, n in missing]
+            readers = [(_BaselineCosts(name, group, condition.settings), n) for group, n in missing]
             building = sum((one.building() for one, _ in readers), Spending())
             asking = sum((one.asking().times(n) for one, n in readers), Spending())
         rating = Spending()
@@ -82,11 +85,11 @@ async def estimate_costs(
             building = Spending()
         if missing:
             built.add(key)
-        nothing = Cost(name, arm.model, 0, Spending(), Spending(), Spending())
-        before = costs.get((name, arm.model), nothing)
-        costs[name, arm.model] = Cost(
+        nothing = Cost(name, condition.model, 0, Spending(), Spending(), Spending())
+        before = costs.get((name, condition.model), nothing)
+        costs[name, condition.model] = Cost(
             name,
-            arm.model,
+            condition.model,
             before.questions + sum(number for _, number in missing),
             before.building + building,
             before.asking + asking,
@@ -95,18 +98,18 @@ async def estimate_costs(
     return list(costs.values())
 
 
-def _building_key(arm: Arm) -> tuple[object, ...]:
-    """A key that is equal for arms which share the same graph, or pages and gists."""
-    name = arm.reader.name
+def _building_key(condition: Condition) -> tuple[object, ...]:
+    """The key of a graph, or of pages and gists; conditions with equal keys share them."""
+    name = condition.reader.name
     if is_graphreader(name):
-        settings = variant(name).settings(arm.settings)
+        settings = variant(name).settings(condition.settings)
         return "graph", settings.model_for("extract"), settings.chunk_tokens
     if name.startswith(_PAGE_READERS):
-        return "pages", arm.settings.model_for("gist")
-    return name, arm.model
+        return "pages", condition.settings.model_for("gist")
+    return name, condition.model
 
 
-async def _graph_costs(settings: Settings, missing: Counts) -> tuple[Spending, Spending]:
+async def _graph_costs(settings: Settings, missing: QuestionCounts) -> tuple[Spending, Spending]:
     measurer = BuildingMeasurer.of(settings)
     built: dict[str, Spending] = {}
     asking = Spending()
@@ -124,15 +127,17 @@ async def _graph_costs(settings: Settings, missing: Counts) -> tuple[Spending, S
 
 
 def _sources(group: QuestionGroup) -> list[Source]:
-    """The documents of the first record as a source."""
+    """Make a source of the documents of a group's first record."""
     record = group.records[0]
-    return [Source(record.id, record.id, lambda _: Context(record, group.contexts).documents)]
+    return [
+        Source(record.id, record.id, lambda _: QuestionContext(record, group.contexts).documents)
+    ]
 
 
 def _request(
     settings: Settings, phase: Phase, number: int, sent: int, received: int = REPLY
 ) -> Spending:
-    """The cost of requests that send and receive so many tokens; offline of calls alone."""
+    """Price a number of requests by their tokens sent and received; offline, count the calls."""
     model = settings.model_for(phase)
     if model == OFFLINE:
         return Spending(number)
@@ -141,7 +146,7 @@ def _request(
 
 
 def _rating(name: str, group: QuestionGroup, rater: Settings) -> Spending:
-    """The cost of rating one answer against one reference, and its evidence if any is known."""
+    """Estimate the cost of rating one answer, and its evidence if the record names any."""
     rating = _request(rater, "rate", 2, 300, 20)
     if group.records[0].supporting:
         kinds = 2 if is_graphreader(name) else 1  # GraphReader's notebooks, and its facts
@@ -150,7 +155,7 @@ def _rating(name: str, group: QuestionGroup, rater: Settings) -> Spending:
 
 
 class _BaselineCosts:
-    """The costs of a reader without a graph for one group of questions."""
+    """The estimated costs of a reader without a graph for one group of questions."""
 
     def __init__(self, name: str, group: QuestionGroup, settings: Settings) -> None:
         self._name, self._settings, self._text = name, settings, group.own_tokens
@@ -165,9 +170,10 @@ class _BaselineCosts:
         self._page = min(self._text, round(preset.max_words * _TOKENS_PER_WORD))
 
     def building(self) -> Spending:
-        """Pages and gists; each request shows a largest page, and may end a smallest one.
+        """Estimate the cost of pages and gists, or of LightRAG's index.
 
-        LightRAG asks twice about each chunk, with long instructions.
+        A request for a page shows the largest page, and the page may be a smallest page. LightRAG
+        sends two requests about each chunk, with long instructions.
         """
         if self._name == LightRAG.name:
             chunks = max(self._documents, math.ceil(self._text / _LIGHTRAG_CHUNK))
@@ -178,7 +184,7 @@ class _BaselineCosts:
         return self._request("paginate", self._pages, self._page + PROMPT, 20) + self._gists()
 
     def asking(self) -> Spending:
-        """One question, at most."""
+        """Estimate the cost of one question, at most."""
         name, text, window = self._name, self._text, self._settings.window
         last = name.removesuffix(TASK_AWARE).removesuffix("-may-refuse").rpartition("-")[2]
         k = int(last) if last.isdecimal() else 0
@@ -202,7 +208,7 @@ class _BaselineCosts:
         return self._request("answer", 1, min(shown + PROMPT, self._settings.long_window))
 
     def _look_ups(self, pages: int) -> Spending:
-        """ReadAgent is shown the gists each time, and in the end some pages."""
+        """Estimate a question to ReadAgent: each request shows the gists, the last also pages."""
         gists = round(_GIST * self._text)
         rounds = pages if self._name.startswith("read-agent-s") else 1
         cost = self._request("look_up", rounds, gists + PROMPT, 50)

@@ -1,4 +1,4 @@
-"""An evaluation from data, readers and models to a results folder: `graphreader evaluate`."""
+"""The command `graphreader evaluate`: from data, readers and models to a results folder."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from graphreader import sync
 from graphreader.errors import UsageError
-from graphreader.evaluation.costs import Cost, Counts, estimate_costs
-from graphreader.evaluation.plan import Plan, QuestionSelection, make_plan
+from graphreader.evaluation.costs import Cost, QuestionCounts, estimate_costs
+from graphreader.evaluation.plan import EvaluationPlan, QuestionSelection, make_plan
 from graphreader.evaluation.readers import MODEL_PHASES, evaluated_readers
 from graphreader.evaluation.results import (
     BUILDING_COSTS,
@@ -23,7 +23,7 @@ from graphreader.evaluation.results import (
     ReadingsFile,
     ResultsFolder,
 )
-from graphreader.evaluation.runner import Arm, EqualBudgetFile, EvaluationRunner
+from graphreader.evaluation.runner import Condition, EqualBudgetFile, EvaluationRunner
 from graphreader.evaluation.scoring import Scorer, check_packages
 from graphreader.evaluation.variants import is_graphreader
 from graphreader.files import Line
@@ -35,20 +35,20 @@ from graphreader.readers import needs_embeddings
 from graphreader.settings import OFFLINE, Settings, variable
 from graphreader.usage import Phase, Usage
 
-_RATER_TEMPERATURE = 0.1  # of the papers' raters (appendix B)
-_OFFLINE_CONCURRENCY = 2  # questions at a time when nothing but the graph is waited for
+_RATER_TEMPERATURE = 0.1  # as in the paper (appendix B)
+_OFFLINE_CONCURRENCY = 2  # questions at once without a model, when only the graph takes time
 
 _FIXED_SETTINGS = (
     *("window", "long_window", "chunk_tokens", "page_words", "mode"),
     *("initial_nodes", "calls"),
     *("max_calls", "max_tokens", "normalize", "temperature"),
 )
-"""Settings that must not change within a folder, or its figures could not be compared."""
+"""The settings that must not change within a results folder, so that figures are comparable."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """The request for an evaluation; `rate` None means: if there is a model."""
+    """The request for an evaluation; with `rate` None answers are rated if there is a model."""
 
     sources: tuple[str, ...]
     readers: tuple[str, ...]
@@ -61,9 +61,14 @@ class EvaluationRequest:
     command: str = ""
 
 
-def make_arms(request: EvaluationRequest, settings: Settings, folder_id: str = "") -> list[Arm]:
-    """Every reader with every model, which leaves the building model, and a seed each repeat."""
-    arms: list[Arm] = []
+def make_conditions(
+    request: EvaluationRequest, settings: Settings, folder_id: str = ""
+) -> list[Condition]:
+    """Combine every reader with every model and repetition; each repetition has its own seed.
+
+    The model that builds graphs and gists does not change. Raises UsageError.
+    """
+    conditions: list[Condition] = []
     models = dict.fromkeys(request.models or (None,))
     for repeat, model in product(range(request.repeats), models):
         seed = request.selection.seed + repeat
@@ -75,14 +80,14 @@ def make_arms(request: EvaluationRequest, settings: Settings, folder_id: str = "
         own = settings.model_copy(update=changes)
         names = list(dict.fromkeys(request.readers))
         readers = evaluated_readers(names, own, folder_id, seed)
-        arms += [Arm(reader, own, repeat) for reader in readers]
-    if not arms:
+        conditions += [Condition(reader, own, repeat) for reader in readers]
+    if not conditions:
         raise UsageError("Name at least one reader.")
-    return arms
+    return conditions
 
 
 def rater_settings(request: EvaluationRequest, settings: Settings) -> Settings | None:
-    """The settings of the raters' decider, with the long window; None if nothing is rated."""
+    """Make the settings of the rater, with the long window; None if nothing is rated."""
     models = (settings.model_for("rate"), *request.models)
     model = next((one for one in models if one != OFFLINE), None)
     if request.rate and model is None:
@@ -94,22 +99,22 @@ def rater_settings(request: EvaluationRequest, settings: Settings) -> Settings |
     return settings.model_copy(update=changes)
 
 
-def check_models(arms: Sequence[Arm], rater: Settings | None) -> None:
+def check_models(conditions: Sequence[Condition], rater: Settings | None) -> None:
     """Raise SettingsError if a needed model lacks key, name or package; nothing is sent."""
     uses: list[tuple[Settings, Phase]] = [(rater, "rate")] if rater else []
-    uses += [(arm.settings, phase) for arm in arms for phase in MODEL_PHASES]
+    uses += [(condition.settings, phase) for condition in conditions for phase in MODEL_PHASES]
     models = {settings.model_for(phase): (settings, phase) for settings, phase in uses}
     for name, (settings, phase) in models.items():
         if name != OFFLINE:
             open_chat_model(settings, name, settings.model_variable_for(phase))
-    for arm in arms:
-        name, reader = arm.settings.chosen_embeddings, arm.reader.name
+    for condition in conditions:
+        name, reader = condition.settings.chosen_embeddings, condition.reader.name
         if name != OFFLINE and (is_graphreader(reader) or needs_embeddings(reader)):
-            open_embeddings(arm.settings, name, variable("embeddings"))
+            open_embeddings(condition.settings, name, variable("embeddings"))
 
 
 def compared_reader(request: EvaluationRequest) -> str | None:
-    """The reader whose token budget rankings get; None if nothing is compared."""
+    """Name the reader whose token budgets the rankings get; None without --equal-reading."""
     name = next(filter(is_graphreader, request.readers), None)
     if request.equal_reading and name is None:
         raise UsageError("--equal-reading compares with graphreader: name it in --readers.")
@@ -117,11 +122,13 @@ def compared_reader(request: EvaluationRequest) -> str | None:
 
 
 class Evaluation:
-    """An evaluation into a results folder, locked while it is entered; None: only estimates."""
+    """An evaluation with its results folder `out`, or None for estimates; entering it locks it."""
 
     def __init__(self, request: EvaluationRequest, settings: Settings, out: str | None) -> None:
         self._folder = ResultsFolder(out) if out is not None else None
-        self.arms = make_arms(request, settings, str(self._folder.path) if self._folder else "")
+        self.conditions = make_conditions(
+            request, settings, str(self._folder.path) if self._folder else ""
+        )
         self.progress = EvaluationProgress()
         self.on_reading: Callable[[Line], None] = lambda line: None
         self.usage = Usage()
@@ -130,8 +137,8 @@ class Evaluation:
         self._rater = rater_settings(request, settings)
         self._compared = compared_reader(request)
         if out is not None:
-            check_models(self.arms, self._rater)
-        self.plan: Plan = make_plan(request.sources, request.selection)
+            check_models(self.conditions, self._rater)
+        self.plan: EvaluationPlan = make_plan(request.sources, request.selection)
         self._fixed = self._fixed_values()
         self._readings: ReadingsFile | None = None
         self._compared_tokens: dict[ReadingKey, int] = {}
@@ -139,8 +146,10 @@ class Evaluation:
 
     def __enter__(self) -> Self:
         """Lock the folder, and count its readings."""
-        for group, arm in product(self.plan.groups, self.arms):
-            self.progress.expect(arm.key(group, record) for record in arm.records(group))
+        for group, condition in product(self.plan.groups, self.conditions):
+            self.progress.expect(
+                condition.key(group, record) for record in condition.records(group)
+            )
         with ExitStack() as opening:
             if self._folder:
                 opening.enter_context(self._folder)
@@ -155,43 +164,52 @@ class Evaluation:
 
     @property
     def uses_model(self) -> bool:
-        """Whether any model is used, also only for embeddings."""
+        """Whether any model is used, if only for embeddings."""
         models = {self._settings.chosen_embeddings, *(["rater"] if self._rater else [])}
-        for arm in self.arms:
-            models |= {arm.model, arm.settings.model_for("extract")}
+        for condition in self.conditions:
+            models |= {condition.model, condition.settings.model_for("extract")}
         return models != {OFFLINE}
 
     @property
     def notice(self) -> str:
-        """The notice about figures that were made without a language model, or an empty text."""
-        is_offline = any(OFFLINE in arm.model.split(", ") for arm in self.arms)
+        """The notice about figures that were made without a language model, or ""."""
+        is_offline = any(OFFLINE in condition.model.split(", ") for condition in self.conditions)
         return OfflineDecider.notice if is_offline else ""
 
     @property
     def unrated(self) -> int:
-        """The number of readings that still have to be rated, because a rater failed."""
-        return sum(number for arm in self.arms for _, number in self._unrated(arm))
+        """The number of readings that still need a rating, because a rater failed."""
+        return sum(
+            number for condition in self.conditions for _, number in self._unrated(condition)
+        )
 
     @property
     def notes(self) -> Sequence[str]:
-        """Sentences on the data that is left out, and why."""
-        pairs = product(self.arms, self.plan.groups)
-        if all(len(arm.records(group)) == len(group.records) for arm, group in pairs):
+        """Sentences about data that is left out, with the reasons."""
+        pairs = product(self.conditions, self.plan.groups)
+        if all(len(condition.records(group)) == len(group.records) for condition, group in pairs):
             return self.plan.notes
         return (*self.plan.notes, "Golden is not asked where a question names no evidence.")
 
     @property
     def needs_graph(self) -> bool:
-        """Whether Neo4j is needed."""
-        return any(self._missing(arm) for arm in self.arms if is_graphreader(arm.reader.name))
+        """Whether a reader that is to be asked needs Neo4j."""
+        return any(
+            self._missing(condition)
+            for condition in self.conditions
+            if is_graphreader(condition.reader.name)
+        )
 
     def costs(self) -> list[Cost]:
-        """The cost of what is missing for each reader and model, all repeats together."""
-        arms = [(arm, self._missing(arm), self._unrated(arm)) for arm in self.arms]
-        return sync.run(estimate_costs(arms, self._rater))
+        """Estimate the cost of the missing questions for each reader and model."""
+        conditions = [
+            (condition, self._missing(condition), self._unrated(condition))
+            for condition in self.conditions
+        ]
+        return sync.run(estimate_costs(conditions, self._rater))
 
     def run(self) -> None:
-        """Ask and rate what is missing; see `EvaluationRunner.run`. Readings so far are kept."""
+        """Ask and rate what is missing, as `EvaluationRunner.run` does; earlier readings stay."""
         assert self._folder
         assert self._readings
         details = {
@@ -206,14 +224,14 @@ class Evaluation:
     async def _run(self, readings: ReadingsFile, folder: Path) -> None:
         check_packages(record for group in self.plan.groups for record in group.records)
         async with AsyncExitStack() as stack:
-            for arm in self.arms:
-                stack.push_async_callback(arm.reader.aclose)
+            for condition in self.conditions:
+                stack.push_async_callback(condition.reader.aclose)
             rater = open_decider(self._rater) if self._rater else None
             if rater:
                 stack.push_async_callback(rater.aclose)
             runner = EvaluationRunner(
                 self.plan,
-                self.arms,
+                self.conditions,
                 readings,
                 stack.enter_context(BuildingFile(folder / BUILDING_COSTS)),
                 Scorer(rater),
@@ -226,21 +244,25 @@ class Evaluation:
             finally:
                 self.usage = runner.usage
             if needs_graph:
-                for arm in self.arms:
-                    await arm.reader.discard_leftovers()
+                for condition in self.conditions:
+                    await condition.reader.discard_leftovers()
             if self._compared:
                 embedder = open_embedder(self._settings)
                 stack.push_async_callback(embedder.aclose)
                 file = EqualBudgetFile(folder / EQUAL_READING, embedder)
-                compared = [arm for arm in self.arms if arm.reader.name == self._compared]
+                compared = [
+                    condition
+                    for condition in self.conditions
+                    if condition.reader.name == self._compared
+                ]
                 await stack.enter_context(file).rank(self.plan, compared, self._compared_tokens)
 
     def _fixed_values(self) -> dict[str, Any]:
-        """The settings that all readings of a folder must share, of the parts that take part."""
+        """The values that all readings of a folder must share: settings, models, prompts, pools."""
         settings, groups = self._settings, self.plan.groups
         building = {
-            f"the building model of {arm.model}": arm.settings.model_for("extract")
-            for arm in self.arms
+            f"the building model of {condition.model}": condition.settings.model_for("extract")
+            for condition in self.conditions
         }
         return {
             "seed": self._request.selection.seed,
@@ -253,17 +275,17 @@ class Evaluation:
             **{f"the pool of {one.dataset}": one.pool.digest for one in groups if one.pool},
         }
 
-    def _missing(self, arm: Arm) -> Counts:
+    def _missing(self, condition: Condition) -> QuestionCounts:
         readings, counts = self._readings, []
         for group in self.plan.groups:
-            records = arm.missing(group, readings) if readings else arm.records(group)
+            records = condition.missing(group, readings) if readings else condition.records(group)
             counts += [(group, len(records))] if records else []
         return counts
 
-    def _unrated(self, arm: Arm) -> Counts:
+    def _unrated(self, condition: Condition) -> QuestionCounts:
         if self._readings is None or self._rater is None:
             return []
-        unrated = [(group, arm.unrated(group, self._readings)) for group in self.plan.groups]
+        unrated = [(group, condition.unrated(group, self._readings)) for group in self.plan.groups]
         return [(group, len(records)) for group, records in unrated if records]
 
     def _count(self, line: Line) -> None:

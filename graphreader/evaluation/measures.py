@@ -1,7 +1,7 @@
-"""The measures of an evaluation: its files as a pandas DataFrame, and means over its groups.
+"""The measures of an evaluation: its files as a pandas DataFrame, and means over groups of rows.
 
 A row is a reading, indexed by the question's id; a column has its name in tables. Scores are 0 to
-1, NaN is not measured. pandas belongs to the extra `evaluate`.
+1; NaN means not measured. pandas belongs to the extra `evaluate`.
 """
 
 import re
@@ -44,7 +44,7 @@ PHASES: Mapping[str, str] = {
     "read": "Reading",
     "answer": "Answer",
 }
-"""The phases of a question, with the names of their columns."""
+"""The phases of a question and the names of their columns."""
 
 _GRAPH_SIZES: Mapping[str, str] = {
     "key_elements": "Nodes avg.",
@@ -54,7 +54,7 @@ _GRAPH_SIZES: Mapping[str, str] = {
     "facts_per_element": "Facts a node, avg. avg.",
     "most_facts": "Facts, avg. max.",
 }
-"""The sizes of a reading's graph, with the names of their columns."""
+"""The sizes of a reading's graph and the names of their columns."""
 
 _OTHER_PHASES = {*BUILDING, "rate"}  # phases that are no part of the cost of a question
 
@@ -63,7 +63,7 @@ _OTHER_PHASES = {*BUILDING, "rate"}  # phases that are no part of the cost of a 
 class Results:
     """The lines of an evaluation's files, and the content of `run.json`.
 
-    `building` are the tokens that each graph cost (or pages, or gists), by its name.
+    `building` maps the name of a graph (or pages, or gists) to the tokens that it cost.
     """
 
     lines: Sequence[Line]
@@ -73,7 +73,7 @@ class Results:
 
 
 def read_results(folder: Path) -> Results:
-    """Read an evaluation's folder. Raises UsageError, which names the file and its fault."""
+    """Read the results folder of an evaluation. Raises UsageError with the file and its fault."""
     lines = _read_lines(folder / READINGS, _READING_KEYS)
     if not lines:
         raise UsageError(
@@ -94,7 +94,7 @@ _KEY = ("dataset", "id", "length", "reader", "model", "repeat", "against")
 
 
 def _read_lines(path: Path, keys: frozenset[str]) -> list[Line]:
-    """The lines of a file, the last of each key. Raises UsageError."""
+    """Read the lines of a file; of several lines with one key the last. Raises UsageError."""
     lines = _lines(path, keys)
     return list({tuple(line.get(name) for name in _KEY): line for line in lines}.values())
 
@@ -106,9 +106,10 @@ def _lines(path: Path, keys: frozenset[str]) -> Iterable[Line]:
 def readings_frame(
     lines: Sequence[Line], building: Mapping[str, int], mode: str = "paper"
 ) -> "DataFrame":
-    """The DataFrame of readings. Raises UsageError, which names the extra, without pandas.
+    """Make the DataFrame of readings. Raises UsageError without pandas.
 
-    `mode` is that of the reader "graphreader"; `whole` marks mode paper with all its parts.
+    `mode` is the mode of the reader "graphreader"; `whole` marks readings of mode `paper` without
+    an ablation.
     """
     pandas = import_extra("pandas", "A report")
     ids = [line["id"] for line in lines]
@@ -119,7 +120,7 @@ def readings_frame(
 
 
 def equal_budget_frame(equal: Sequence[Line]) -> "DataFrame":
-    """The DataFrame of rankings at an equal token budget, with the FCR of each."""
+    """Make the DataFrame of rankings with an equal token budget, with the FCR of each."""
     fcrs = [evidence.fcr(one["documents_read"], one["gold_documents"]) for one in equal]
     return import_extra("pandas", "A report").DataFrame(
         {**{name: [one[name] for one in equal] for name in _RANKING}, "FCR": fcrs},
@@ -131,7 +132,7 @@ _KEYS: Mapping[str, Any] = {
     **{"dataset": "", "length": NATIVE, "reader": "", "model": "", "repeat": 0},
     **{"subset": "", "window": 0, "recall": None, "facts_recall": None, "corpus": ""},
 }
-"""Keys of a line that are columns, with the value of a missing one."""
+"""The keys of a line that become columns, with their defaults."""
 
 
 def _properties(line: Line) -> dict[str, Any]:
@@ -160,7 +161,7 @@ def _properties(line: Line) -> dict[str, Any]:
 
 
 def _scores(line: Line) -> dict[str, float | None]:
-    """Shares of 0 to 1 that tables show, by the names of their columns."""
+    """The scores of a reading, from 0 to 1, by the names of their columns."""
     choice, rouge = line.get("choice"), line.get("rouge") or {}
     gold, rating = line["gold_documents"], line.get("rating")
     counts = line.get("recall") or {}
@@ -185,7 +186,7 @@ def _scores(line: Line) -> dict[str, float | None]:
 
 
 def _amounts(line: Line, building: Mapping[str, int]) -> dict[str, float | None]:
-    """Tokens, seconds and so on, by the names of their columns; none of a reading that failed."""
+    """The amounts of a reading (tokens, seconds, ...) by column; NaN for a failed reading."""
     compression, size = line.get("compression") or {}, line.get("record_tokens") or None
     built = line.get("built")
     phases = {phase: Usage(**usage) for phase, usage in line.get("phases", {}).items()}
@@ -214,21 +215,21 @@ def _quotient(counts: Sequence[int] | None) -> float | None:
 
 
 def _question_cost(line: Line, phases: Mapping[str, Usage]) -> Usage:
-    """The usage of all phases but rating and building; task-aware gists belong to the question."""
+    """The usage of a question: all phases but rating and building, with task-aware gists."""
     other = _OTHER_PHASES - {"gist"} if line["reader"].endswith(TASK_AWARE) else _OTHER_PHASES
     spent = [usage for phase, usage in phases.items() if phase not in other]
     return sum(spent, Usage()) if spent else Usage(**line["usage"])
 
 
 def with_options(section: "DataFrame") -> "DataFrame":
-    """With the questions marked that have options; a failed reading alone does not tell that."""
+    """Mark the questions that have options, as a failed reading alone does not show them."""
     chosen = section["Accuracy"].notna()
     free = section.index[~chosen & ~section["failed"]]
     return section.assign(options=bool(chosen.any()) & ~section.index.isin(free))
 
 
 def main_measure(group: "DataFrame") -> str:
-    """The column by which readers of a dataset are compared: the first that all have.
+    """Choose the column by which readers of a dataset are compared: the first that all have.
 
     LR-1, else accuracy (and F1 without options), else LV-Eval's F1*, else F1.
     """
@@ -245,26 +246,26 @@ def main_measure(group: "DataFrame") -> str:
 
 
 def recall_measure(section: "DataFrame") -> str:
-    """Recall of supporting facts: by a rater if any was asked, else by words; else of documents.
+    """Choose the measure of recall: of facts by a rater or by words, else of documents.
 
-    A rating that is missing is left out of a mean: nothing of another kind takes its place.
+    A missing rating is left out of a mean, and not replaced by another measure.
     """
     names = (name for name in ("recall, rated", "recall, by words") if section[name].notna().any())
     return next(names, "Document recall")
 
 
 def question_means(group: "DataFrame", name: str) -> dict[str, float]:
-    """A column's mean for each question that has a value: repeats are no further questions."""
+    """The mean of a column for each question with a value; repetitions count as one question."""
     return _means_by_id(group.index, group[name])
 
 
 def question_scores(group: "DataFrame", name: str) -> dict[str, float]:
-    """The same of a score: a reading that failed counts as 0 if the right answer is known."""
+    """The mean score of each question; a failed reading counts as 0 if the answer is known."""
     return _means_by_id(group.index, np.where(group["unanswered"], 0.0, group[name]))
 
 
 def _means_by_id(ids: Iterable[str], values: Iterable[float]) -> dict[str, float]:
-    """The means by question. A plain loop: `DataFrame.groupby` takes ten times as long."""
+    """The mean of the values of each question; `DataFrame.groupby` takes ten times as long."""
     by_id: dict[str, list[float]] = {}
     for id_, value in zip(ids, values, strict=True):
         if value == value:  # NaN is not equal to itself
@@ -273,35 +274,35 @@ def _means_by_id(ids: Iterable[str], values: Iterable[float]) -> dict[str, float
 
 
 def mean(group: "DataFrame", name: str) -> Interval | None:
-    """The mean over questions with its 95 % interval; None if nothing is measured."""
+    """The mean of a column over questions, with its 95 % interval; None without values."""
     return mean_interval(question_means(group, name).values())
 
 
 def score(group: "DataFrame", name: str) -> Interval | None:
-    """The same of a score, see `question_scores`; None if no reading has one."""
+    """The mean score over questions, with its 95 % interval; None if no reading has a score."""
     if np.isnan(group[name].to_numpy()).all():
         return None
     return mean_interval(question_scores(group, name).values())
 
 
 def average(group: "DataFrame", name: str) -> float | None:
-    """The plain mean over the readings that have a value."""
+    """The mean of a column over readings with a value."""
     values = group[name].dropna()
     return float(sum(values) / len(values)) if len(values) else None
 
 
 def fitting_score(group: "DataFrame", name: str) -> Interval | None:
-    """Score the questions that a score is for: accuracy those with options, EM and so on others."""
+    """The mean score over the questions that it suits: accuracy suits questions with options."""
     if group["options"].any():
         group = group[group["options"] == (name == "Accuracy")]
     return score(group, name)
 
 
-_LEAST_GOLDEN = 0.1  # the least lower bound of golden's score of which a share is shown
+_LEAST_GOLDEN = 0.1  # a share is shown from this lower bound of golden's score on
 
 
 def share_of_golden(group: "DataFrame", _: str) -> float | None:
-    """The score as a share of golden's, over the questions of both; None if that is too small."""
+    """The score as a share of golden's score over common questions; None if that is too low."""
     own, golden = question_scores(group, "Accuracy or F1"), question_means(group, "golden")
     both = [id_ for id_ in golden if id_ in own]
     whole = mean_interval(golden[id_] for id_ in both)
@@ -311,19 +312,19 @@ def share_of_golden(group: "DataFrame", _: str) -> float | None:
 
 
 def value(group: "DataFrame", name: str) -> Any:
-    """The value of a column that all readings of the group share."""
+    """The value of a column that is equal for all readings of the group."""
     first = group[name].iat[0]
     return first.item() if isinstance(first, np.generic) else first
 
 
 def building(group: "DataFrame", name: str) -> float | None:
-    """The mean over texts of what was spent on each before its questions; None in place of 0."""
+    """The mean over texts of the cost of building; None in place of 0."""
     known = group[group[name].notna()]
     return nonzero(known[~known["corpus"].duplicated()], name)
 
 
 def question_average(group: "DataFrame", name: str) -> float | None:
-    """The plain mean over questions, each counted once."""
+    """The mean of a column over questions, each counted once."""
     values = question_means(group, name).values()
     return sum(values) / len(values) if values else None
 
@@ -341,7 +342,7 @@ _READER_ORDER = (
 
 
 def reader_position(reader: str) -> tuple[int, str, tuple[int, ...]]:
-    """A key to sort readers by: retrieval, full text, ReadAgent, agents, GraphReader, golden."""
+    """The sort key of a reader: retrieval, full text, ReadAgent, agents, GraphReader, golden."""
     kinds = (at for at, kind in enumerate(_READER_ORDER) if reader.startswith(kind))
     numbers = tuple(map(int, re.findall(r"\d+", reader)))
     # The paper's mode stands before the default, next to the paper's figures.
@@ -350,7 +351,7 @@ def reader_position(reader: str) -> tuple[int, str, tuple[int, ...]]:
 
 
 def length_position(length: str) -> int:
-    """The tokens of a length such as 64k; native texts come first."""
+    """The sort key of a length such as 64k; native texts come first."""
     if length == NATIVE:
         return 0
     return int(length.removesuffix("k")) * (1000 if length.endswith("k") else 1)
@@ -364,7 +365,7 @@ _POSITIONS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def grouped(frame: "DataFrame", *columns: str) -> list["DataFrame"]:
-    """The readings in groups by columns, sorted: readers as in the papers, lengths from short."""
+    """Group readings by columns; readers are sorted as in the papers, lengths ascending."""
     keys = [_POSITIONS.get(name, str) for name in columns]
 
     def position(group: tuple[Sequence[Any], "DataFrame"]) -> list[Any]:
@@ -375,13 +376,13 @@ def grouped(frame: "DataFrame", *columns: str) -> list["DataFrame"]:
 
 
 def page_reader(reader: str) -> str:
-    """The kind of a reader of pages, without the number of its pages; empty for other readers."""
+    """The kind of a reader of pages, without the number of pages; "" for other readers."""
     match = re.match("read-agent|gistmem|rag-(?:pages|gists)-(?:bm25|embedding)|full-text", reader)
     return match[0] if match else ""
 
 
 def window_name(tokens: int) -> str | None:
-    """`4k` for 4,096 and `128k` for 128,000, as the paper writes it; None if it is not known."""
+    """Format a window as in the paper: `4k` for 4,096, `128k` for 128,000; None if unknown."""
     if tokens < 1000:
         return str(tokens) if tokens else None
     unit = 1000 if tokens % 1000 == 0 else 1024
@@ -389,21 +390,21 @@ def window_name(tokens: int) -> str | None:
 
 
 def set_name(dataset: str, length: str) -> str:
-    """`hotpotqa` or `hotpotqa, 64k`."""
+    """Format a dataset with its length: `hotpotqa` or `hotpotqa, 64k`."""
     return dataset if length == NATIVE else f"{dataset}, {length}"
 
 
 def window(group: "DataFrame", _: str = "") -> str | None:
-    """The window of a reader, as the paper writes it."""
+    """The window of a group's reader, formatted as in the paper."""
     return window_name(value(group, "window"))
 
 
 def nonzero(group: "DataFrame", name: str) -> float | None:
-    """The plain mean; None in place of 0."""
+    """The mean of a column over readings; None in place of 0."""
     return average(group, name) or None
 
 
 def greatest(group: "DataFrame", name: str) -> float | None:
-    """The greatest value."""
+    """The greatest value of a column."""
     sizes = group[name].dropna()
     return None if sizes.empty else float(sizes.max())

@@ -1,6 +1,6 @@
-"""The tables of the GraphReader and ReadAgent papers, made of an evaluation's readings.
+"""The tables of the GraphReader and ReadAgent papers, made from the readings of an evaluation.
 
-`paper_tables.toml` declares them; here are the measures of cells and special rows.
+`paper_tables.toml` declares the tables; this module has the measures of cells, and special rows.
 `paper_figures.json` has the rows that the papers print, percentages as shares of 0 to 1.
 """
 
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 
 def paper_tables(frame: "DataFrame", equal: "DataFrame") -> list[Table]:
-    """The tables that have something to show, the main one first."""
+    """Make the tables that the readings fill, the main table first."""
     rows: dict[str, MakeRows] = {
         **_ROWS,
         "equal_reading": partial(_equal_reading_rows, equal),
@@ -88,7 +88,7 @@ def paper_tables(frame: "DataFrame", equal: "DataFrame") -> list[Table]:
             prepare=_PREPARE.get(name, lambda section: section),
             rows=partial(_with_mark, rows.get(name, _rows_and_printed)),
         )
-        # ReadAgent's paper has the whole of its sets.
+        # ReadAgent's paper uses whole datasets.
         readings = frame.assign(other_texts=False) if name == "read_agent" else frame
         if table := make_table(spec, readings):
             tables.append(_with_all_sets(table) if name == "quality_and_cost" else table)
@@ -96,7 +96,7 @@ def paper_tables(frame: "DataFrame", equal: "DataFrame") -> list[Table]:
 
 
 def _uneven_sets(frame: "DataFrame") -> list[str]:
-    """The sets whose readers were not all asked the same questions."""
+    """List the sets in which readers were asked different questions."""
     return [
         value(section, "set")
         for section in grouped(frame[~frame["study"]], "dataset", "length")
@@ -110,7 +110,7 @@ def _declarations() -> Mapping[str, Any]:
 
 
 def _column(declared: str | Mapping[str, Any]) -> Column:
-    """A declared column, perhaps with other properties in this table."""
+    """Make a declared column, perhaps with other properties in one table."""
     name, changes = (declared, {}) if isinstance(declared, str) else (declared["name"], declared)
     fields = {**_declarations()["columns"][name], **changes, "name": name}
     measure = _MEASURES.get(fields.pop("measure", ""))
@@ -118,7 +118,7 @@ def _column(declared: str | Mapping[str, Any]) -> Column:
 
 
 def _with_mark(make: MakeRows, spec: TableSpec, section: "DataFrame") -> list[TableRow]:
-    """The rows of a section; a paper's have a mark if it read other texts than the section's."""
+    """Make the rows of a section; rows of a paper that read other texts get a mark."""
     rows, name = make(spec, section), spec.columns[0].name
     if not section["other_texts"].any():
         return rows
@@ -131,20 +131,20 @@ def _with_mark(make: MakeRows, spec: TableSpec, section: "DataFrame") -> list[Ta
 
 
 def _rows_and_printed(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
-    """Our rows, then those that the paper prints of the same dataset and length."""
+    """Make our rows, then the rows that a paper prints for this dataset and length."""
     return [*group_rows(spec, section), *printed_rows(spec.name, _paper_section(section))]
 
 
 @cache
 def paper_figures() -> Mapping[str, Any]:
-    """The rows that the papers print, with the papers' names of the datasets."""
+    """Load the rows that the papers print, with the papers' names of the datasets."""
     text = files(__package__).joinpath("paper_figures.json").read_text("utf-8")
     figures: Mapping[str, Any] = json.loads(text)
     return figures
 
 
 def printed_rows(table: str, section: str) -> list[TableRow]:
-    """The rows that a paper prints in a section; their cell `reader` is our name of the reader."""
+    """The rows that a paper prints in a section; the cell `reader` has our name of the reader."""
     printed = paper_figures()["tables"].get(table, {"columns": [], "rows": {}})
     return [
         row(dict(zip(printed["columns"], (f"paper: {name}", *cells), strict=True)), paper=True)
@@ -165,11 +165,11 @@ def _paper_section(section: "DataFrame") -> str:
 # ------------------------------------------------------------------ answers (tables 2 and 3)
 
 _FREE_ANSWERS = ("narrativeqa", "qmsum", "loogle")
-"""Sets whose answers are free text, which their papers measure by ROUGE."""
+"""Datasets with free text as answers, which their papers measure by ROUGE."""
 
 
 def _with_golden(section: "DataFrame") -> "DataFrame":
-    """With the score of golden by the same model, and with ROUGE only of free answers."""
+    """Add golden's score with the same model to readings; keep ROUGE for free answers only."""
     golden = {
         value(group, "model"): question_scores(group, "Accuracy or F1")
         for group in grouped(section[section["reader"] == GOLDEN], "model")
@@ -183,7 +183,7 @@ def _with_golden(section: "DataFrame") -> "DataFrame":
 
 
 def _score_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
-    """Our rows, each followed by the paper's row of the same reader, with its share of golden."""
+    """Make our rows, each with the paper's row of its reader below, and shares of golden."""
     printed = printed_rows("scores", _paper_section(section))
     percent = {one["reader"].value: round(100 * (one["F1"].number or 0), 1) for one in printed}
     if golden := percent.get(GOLDEN):
@@ -199,13 +199,13 @@ def _score_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
 
 
 def _with_quality(section: "DataFrame") -> "DataFrame":
-    """With the measure of quality: without a model FCR, as its answers are whole sentences."""
+    """Add the name of the measure of quality; without a model it is FCR."""
     offline = (section["model"] == OFFLINE).all() and section["gold"].any()
     return section.assign(measure="FCR" if offline else main_measure(section))
 
 
 def _with_all_sets(table: Table) -> Table:
-    """The table of quality and cost with the means over several sets, if their measure is one."""
+    """Add the means over all sets to the table of quality and cost, if the sets share a measure."""
     measure, *others = {one.title.rpartition(": ")[2] for one in table.sections}
     by_name: dict[tuple[CellValue, ...], list[TableRow]] = {}
     for one in table.rows:
@@ -228,7 +228,7 @@ def _with_all_sets(table: Table) -> Table:
 
 
 def _mean_cell(rows: Sequence[TableRow], name: str) -> Cell:
-    """The mean of a column, with the interval of a mean of independent sets; empty if one is."""
+    """The mean of a column over independent sets, with its interval; empty if a cell is empty."""
     cells = [row[name] for row in rows]
     numbers = [one.number for one in cells if one.number is not None]
     if len(numbers) < len(cells):
@@ -246,7 +246,7 @@ def _mean_cell(rows: Sequence[TableRow], name: str) -> Cell:
 
 
 def _length_columns(frame: "DataFrame") -> Iterable[Column]:
-    """A column for each length of the datasets that were read at several lengths."""
+    """Make a column for each length of datasets that were read at several lengths."""
     readings = frame[~frame["study"]]
     several = readings.groupby("dataset")["length"].transform("nunique") > 1
     for length in sorted(set(readings["length"][several]), key=length_position):
@@ -254,20 +254,20 @@ def _length_columns(frame: "DataFrame") -> Iterable[Column]:
 
 
 def _score_at_length(group: "DataFrame", length: str) -> CellValue:
-    """The section's measure over the readings of one length."""
+    """The value of the section's measure over the readings of one length."""
     part = group[group["length"] == length]
     return None if part.empty else _section_score(part)
 
 
 def _section_score(group: "DataFrame", _: str = "") -> Cell:
-    """The section's measure."""
+    """The value of the section's measure over a group of readings."""
     measure = value(group, "measure")
     result = (mean if measure in ("Document recall", "FCR") else score)(group, measure)
     return Cell.of(result, questions(group))
 
 
 def _length_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
-    """Our rows, then those of the paper's table 3; none if there is nothing to compare."""
+    """Make our rows by length, then rows of the paper's table 3; none without a comparison."""
     if section["length"].nunique() < 2:
         return []
     dataset, measure = paper_set(value(section, "dataset")), value(section, "measure")
@@ -288,7 +288,7 @@ def _length_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
 def _paired(
     own: Mapping[str, float], other: Mapping[str, float], names: tuple[str, str]
 ) -> dict[str, CellValue]:
-    """Cells of two readers over the questions that both have; `names` are those of the means."""
+    """Make the cells that compare two readers over common questions; `names` name the means."""
     comparison = compare(own, other)
     if comparison is None:
         return {"n": 0}
@@ -304,7 +304,7 @@ def _paired(
 
 
 def _pair_rows(_: TableSpec, section: "DataFrame") -> list[TableRow]:
-    """GraphReader against every other reader of its model, by the main measure and by FCR."""
+    """Compare GraphReader with every other reader of its model, by the main measure and FCR."""
     rows = []
     for measure, values in ((main_measure(section), question_scores), ("FCR", question_means)):
         by_model: dict[str, dict[str, Mapping[str, float]]] = {}
@@ -323,7 +323,7 @@ def _pair_rows(_: TableSpec, section: "DataFrame") -> list[TableRow]:
 
 
 def _equal_reading_rows(equal: "DataFrame", _: TableSpec, section: "DataFrame") -> list[TableRow]:
-    """Each reader against each ranking that had the reader's token budget, by FCR."""
+    """Compare each reader with each ranking that had its token budget, by FCR."""
     dataset, length = value(section, "dataset"), value(section, "length")
     rankings = equal[(equal["dataset"] == dataset) & (equal["length"] == length)]
     rows = []
@@ -349,14 +349,14 @@ def _equal_reading_rows(equal: "DataFrame", _: TableSpec, section: "DataFrame") 
 
 
 def _with_jsr(section: "DataFrame") -> "DataFrame":
-    """With JSR: 1 where all gold documents were read and the answer is right, else 0."""
+    """Add JSR to readings: 1 if all gold documents were read and the answer is right, else 0."""
     measure = "LR-1" if section["LR-1"].notna().any() else "Accuracy or EM"
     right = section[measure].mask(section["failed"], 0.0)
     return section.assign(JSR=(section["FCR"] * (right == 1)).where(right.notna()))
 
 
 def _texts_of_recall(section: "DataFrame") -> "DataFrame":
-    """A reading for each text in which facts are looked for; FCR belongs to the evidence alone."""
+    """Make a row for each text of a reading that is searched for facts; FCR is of the evidence."""
     evidence = section["reader"].str.startswith(DEFAULT)
     names = evidence.map({True: "final notebook", False: "evidence"})
     texts = section.assign(text=[("atomic facts", name) for name in names]).explode("text")
@@ -367,7 +367,7 @@ def _texts_of_recall(section: "DataFrame") -> "DataFrame":
 
 
 def _fact_recall(group: "DataFrame", name: str) -> Cell:
-    """The recall of a column such as "SF-wise, rated", over the readings that have counts."""
+    """The recall of a column such as "SF-wise, rated", over readings that have counts."""
     way, _, kind = name.partition(", ")
     pairs = group["counts"].map(lambda one: one.get("rated" if kind == "rated" else "strings"))
     pairs = pairs[[bool(pair and pair[1]) for pair in pairs]]
@@ -384,7 +384,7 @@ def _fact_recall(group: "DataFrame", name: str) -> Cell:
 
 
 def _ablation_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
-    """Mode paper with all its parts, and below it the readers that lack one."""
+    """Make the row of mode `paper`, and below it the rows of its ablations."""
     rows = []
     compared = section["is_ablation"] | section["whole"]
     for group in grouped(section[compared], "model"):
@@ -418,11 +418,11 @@ FUNCTIONS: Mapping[Stage, tuple[str, Sequence[str]]] = {
     ),
     "neighbors": ("Exploring neighbors", ("read_neighbor_node", "termination")),
 }
-"""The paper's stages and functions. `next_page` is ours, and is not counted."""
+"""The paper's stages and functions; `next_page` is an addition of ours and does not count."""
 
 
 def _call_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
-    """A row a function; the share of a stage stands in its first row, the means in the first."""
+    """Make a row for each function; the first row of a stage has its share, row one the means."""
     rows = []
     for group in grouped(section, "reader", "model"):
         paths = [path for paths in group["paths"] for path in paths]
@@ -451,13 +451,13 @@ def _call_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
 
 
 def _dataset_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
-    """A row a length; the paper's, which is of the whole dataset, stands below the first."""
+    """Make a row for each length; the paper's row, of the whole dataset, is the second."""
     first, *others = group_rows(spec, section)
     return [first, *printed_rows("datasets", paper_set(value(section, "dataset"))), *others]
 
 
 def _one_graph_each(section: "DataFrame") -> "DataFrame":
-    """A reading for each graph: of the unchanged GraphReader, as its modes build the same."""
+    """Keep one reading of GraphReader for each graph, as all its modes build equal graphs."""
     readers = set(section["reader"])
     base = next((one for one in (PAPER, DEFAULT) if one in readers), None)
     built = section[section["reader"] == base] if base else section
@@ -468,14 +468,14 @@ def _one_graph_each(section: "DataFrame") -> "DataFrame":
 
 
 def _with_subset(section: "DataFrame") -> "DataFrame":
-    """With options marked, and a title that tells NarrativeQA's books and scripts apart."""
+    """Mark questions with options; give NarrativeQA's books and scripts titles of their own."""
     subset = value(section, "subset")
     title = value(section, "set") + (f", {subset}s" if subset else "")
     return with_options(section).assign(set=title)
 
 
 def _read_agent_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
-    """Our rows and the paper's of the same kinds of readers; none without ReadAgent."""
+    """Make our rows and the ReadAgent paper's, for equal kinds of readers; none without it."""
     kinds = set(map(page_reader, section["reader"]))
     if not kinds & {"read-agent", "gistmem"}:
         return []
@@ -497,7 +497,7 @@ def _spread_rows(_: TableSpec, section: "DataFrame") -> list[TableRow]:
 
 
 def _spread_row(over: str, readings: "DataFrame", column: str) -> TableRow:
-    """The row of runs that differ in a column; a mean is that of a whole run."""
+    """Make the row of runs that differ in repetition or model: their mean and spread."""
     runs = [run for _, run in readings.groupby(column, sort=False)]
     measure = main_measure(readings)
     cells: dict[str, CellValue] = {

@@ -1,7 +1,8 @@
-"""The plan of an evaluation: its questions, grouped by their documents, at each length.
+"""The plan of an evaluation: its questions, grouped by documents, at each length of the context.
 
-Longer contexts are filled from a pool, as in the "mixup" of LV-Eval (paper, appendix C), by id and
-seed only; they never contain the answer. Lengths count tokens without titles.
+Longer contexts are filled from a pool of passages, as in the "mixup" of LV-Eval (paper, appendix
+C). The passages depend only on id and seed, and never contain the answer. Lengths are in tokens
+without titles.
 """
 
 import re
@@ -17,15 +18,15 @@ from random import Random
 from graphreader.errors import DatasetError, UsageError
 from graphreader.evaluation.datasets.load import data_files, join_evidence, load, read_rows
 from graphreader.evaluation.datasets.record import Record, SourceText
-from graphreader.evaluation.results import Contexts, corpus_of
+from graphreader.evaluation.results import ContextForm, corpus_of
 from graphreader.text.scripts import HAN
 from graphreader.text.words import casefolded
 from graphreader.tokens import count
 
-NATIVE = "native"  # the length of a context that is as its dataset has it
+NATIVE = "native"  # the length of an unchanged context of a dataset
 
 _TOLERANCE = 0.01
-"""The share of a context's length that may be missing although the pool has fitting passages."""
+"""The share of a context's length that may be missing although passages of the pool fit."""
 
 _FIRST_STEP = 1_000
 _LENGTH = re.compile(r"(\d+)(k?)")
@@ -35,39 +36,38 @@ _YES_OR_NO = {"yes", "no", "是", "否", "不是"}  # nearly every passage conta
 
 
 class Pool:
-    """Passages of a dataset that belong to no record, with which contexts are lengthened."""
+    """The pool of a dataset: passages of no record, by which contexts are lengthened."""
 
     def __init__(self, texts: Iterable[SourceText]) -> None:
         self.texts = tuple(texts)
 
     @classmethod
     def read(cls, path: Path) -> "Pool":
-        """The pool of a JSON Lines file with `title` and `text`. Raises DatasetError."""
+        """Read the pool from JSON Lines with `title` and `text`. Raises DatasetError."""
         rows = read_rows(path)
         return cls(SourceText(row.optional_text("title"), row.text("text")) for row in rows)
 
     @cached_property
     def digest(self) -> str:
-        """A digest of all passages."""
+        """A hash of all passages."""
         content = repr([(passage.title, passage.text) for passage in self.texts])
         return sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
     @cached_property
     def tokens(self) -> tuple[int, ...]:
-        """The tokens of each text."""
+        """The number of tokens of each passage."""
         return tuple(count(passage.text) for passage in self.texts)
 
     @cached_property
     def _searchable(self) -> tuple[tuple[str, str], ...]:
-        """Each passage with its title, once in folded case and once as separated words."""
+        """Each passage with its title as (text in folded case, words between spaces)."""
         texts = (f"{passage.title}\n{passage.text}" for passage in self.texts)
         return tuple((casefolded(text), _words(text)) for text in texts)
 
     def fitting(self, record: Record) -> list[int]:
         """The indexes of the passages that may be added to a record's own documents.
 
-        Left out are those with an answer, with the title of evidence, or that the record
-        has itself.
+        Passages with an answer or the title of evidence are left out, and the record's own.
         """
         answers = [
             (casefolded(answer.strip()), words)
@@ -87,13 +87,13 @@ class Pool:
         ]
 
     def can_fill(self, record: Record, own_tokens: int, tokens: int) -> bool:
-        """Whether a record is no longer than `tokens` tokens, and these passages suffice for it."""
+        """Whether a record has at most `tokens` tokens, and the pool can lengthen it to these."""
         available = own_tokens + sum(self.tokens[n] for n in self.fitting(record))
         return own_tokens <= tokens < available / (1 - _TOLERANCE)
 
 
 def lengthened(record: Record, pool: Pool, tokens: int, *, seed: int = 0) -> Record:
-    """The record with passages of the pool, shuffled, up to `tokens` tokens, and never more."""
+    """Add passages of the pool to a record, up to `tokens` tokens, and shuffle its documents."""
     left = pool.fitting(record)
     Random(f"passages {seed} {record.id}").shuffle(left)
     documents = list(record.documents)
@@ -122,19 +122,19 @@ def lengthened(record: Record, pool: Pool, tokens: int, *, seed: int = 0) -> Rec
 
 
 def _words(text: str) -> str:
-    """The words of a text without articles, spaces around each; a Chinese character is a word."""
+    """Put spaces around the words of a text, without articles; a Han character is a word."""
     words = _WORD.findall(casefolded(text))
     return f" {' '.join(word for word in words if word not in _ARTICLES)} "
 
 
 def pool_beside(path: Path) -> Path | None:
-    """The file of that name in a folder `corpus` beside the data file or its folder, or None."""
+    """Find the pool of a data file: its namesake in a folder `corpus` beside it or its folder."""
     pools = (folder / "corpus" / path.name for folder in path.absolute().parents[:2])
     return next((pool for pool in pools if pool.is_file()), None)
 
 
 def parse_length(text: str) -> int | None:
-    """The tokens of a length as people write it: 64,000 for "64k", None for "native"."""
+    """Parse a length: 64,000 tokens for "64k", None for "native". Raises DatasetError."""
     if text.casefold() == NATIVE:
         return None
     match = _LENGTH.fullmatch(text.casefold())
@@ -144,13 +144,13 @@ def parse_length(text: str) -> int | None:
 
 
 def length_label(tokens: int) -> str:
-    """The way a length is written: "64k" for 64,000, "500" for 500."""
+    """Format a length: "64k" for 64,000 tokens, "500" for 500."""
     return f"{tokens // 1_000}k" if tokens % 1_000 == 0 else str(tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionGroup:
-    """Questions about the same documents, lengthened to `target_tokens` when they are asked."""
+    """Questions about the same documents; `target_tokens` is the length of their contexts."""
 
     dataset: str
     length: str
@@ -159,10 +159,10 @@ class QuestionGroup:
     pool: Pool | None = None
     target_tokens: int | None = None
     seed: int = 0
-    contexts: Contexts = "documents"
+    contexts: ContextForm = "documents"
 
     def build_contexts(self) -> list[Record]:
-        """The records as they are asked, lengthened where the plan says so."""
+        """Build the records with their contexts, lengthened if the group has a target."""
         pool, tokens = self.pool, self.target_tokens
         if pool is None or tokens is None:
             return list(self.records)
@@ -170,8 +170,8 @@ class QuestionGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """All groups of an evaluation; `notes` say which data is left out, and why."""
+class EvaluationPlan:
+    """The groups of questions of an evaluation; `notes` say which data is left out, and why."""
 
     groups: tuple[QuestionGroup, ...]
     notes: tuple[str, ...] = ()
@@ -179,24 +179,24 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSelection:
-    """Which questions of the data are asked, at which lengths, in which kind of contexts.
+    """The selection of questions, of the lengths of their contexts, and of the contexts' form.
 
-    `evidence` are files of the original sets, which name the evidence of records without any.
+    `evidence` are files of original datasets, for records that do not name their evidence.
     """
 
     lengths: tuple[str, ...] = (NATIVE,)
     limit: int | None = None
     pool: str | PathLike[str] | None = None
     seed: int = 0
-    contexts: Contexts = "documents"
+    contexts: ContextForm = "documents"
     evidence: tuple[str, ...] = ()
 
 
-def make_plan(sources: Sequence[str], selection: QuestionSelection) -> Plan:
-    """Plan the questions of these sources. Raises UsageError and DatasetError.
+def make_plan(sources: Sequence[str], selection: QuestionSelection) -> EvaluationPlan:
+    """Plan the questions of data sources. Raises UsageError and DatasetError.
 
-    A record with its own length (LV-Eval) is asked if that is selected; what is left out is
-    noted.
+    A record with its own length (LV-Eval) is asked if that length is selected; `notes` of the
+    plan name the data that is left out.
     """
     sizes = [*map(parse_length, selection.lengths)]
     targets = {length_label(size): size for size in sizes if size is not None}
@@ -232,7 +232,7 @@ def make_plan(sources: Sequence[str], selection: QuestionSelection) -> Plan:
     # Short contexts come first, so that first figures appear soon.
     groups.sort(key=lambda group: group.target_tokens or 0)
     contexts = selection.contexts
-    return Plan(tuple(replace(one, contexts=contexts) for one in groups), tuple(notes))
+    return EvaluationPlan(tuple(replace(one, contexts=contexts) for one in groups), tuple(notes))
 
 
 def _native_groups(records: Iterable[Record]) -> list[QuestionGroup]:
@@ -248,7 +248,7 @@ def _native_groups(records: Iterable[Record]) -> list[QuestionGroup]:
 def _lengthened_groups(
     records: Sequence[Record], pool: Pool, targets: Mapping[str, int], seed: int, notes: list[str]
 ) -> list[QuestionGroup]:
-    """A group for each record and length; `notes` receives how many are left out."""
+    """Make a group for each record and length; `notes` gets the number of omitted records."""
     groups: list[QuestionGroup] = []
     own_tokens = [(one, _tokens(one)) for one in records]
     for label, tokens in targets.items():

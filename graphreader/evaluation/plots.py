@@ -1,4 +1,4 @@
-"""Pictures of the tables, PNG and SVG, in the colours of Okabe and Ito for colour-blind people."""
+"""Plots of the tables, as PNG and SVG, in Okabe and Ito's colours for colour-blind people."""
 
 import textwrap
 import warnings
@@ -22,7 +22,7 @@ _READER_COLOURS: Mapping[str, str] = {
     **dict.fromkeys(("embedding", "rag-embedding", "rag-pages-embedding"), SKY),
     **dict.fromkeys(("read-agent", "gistmem"), PINK),
 }
-"""By the beginnings of their names; golden and other readers are grey."""
+"""Colours by the beginnings of readers' names; golden and other readers are grey."""
 
 _SCORE_COLOURS: Mapping[str, str] = {"LR-1": ORANGE, "F1": BLUE, "FCR": GREEN}
 _MARKERS, _STROKES = "osD^vP", ("-", "--", "-.")
@@ -38,7 +38,7 @@ _LEAST_ROWS = 9  # rows that the names of a picture of costs have at least
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A named line of a dot plot: our value, and the one that a paper prints for the same."""
+    """A named line of a dot plot: our value, and the value that a paper prints."""
 
     name: str
     ours: Cell = _NO_VALUE
@@ -49,7 +49,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A named line; `points` are (place on the x axis, value). A paper's is dotted."""
+    """A line of a plot; `points` are (x, value). The line of a paper is dotted."""
 
     name: str
     points: Sequence[tuple[int, Cell]]
@@ -59,7 +59,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A named value over the tokens that it cost."""
+    """A point of a plot: a value over the tokens that it cost, with a name."""
 
     name: str
     tokens: float
@@ -70,7 +70,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A part of a picture: the height of its axes in inches, and the marks that `draw` draws."""
+    """A part of a plot: the height of its axes in inches, and a function that draws its marks."""
 
     title: str
     height: float
@@ -84,7 +84,7 @@ def _percent(cell: Cell) -> float:
 
 
 def _reach(cell: Cell) -> tuple[float, float]:
-    """How far the interval goes down and up, in percent points."""
+    """The distances from a cell's value to the ends of its interval, in percent points."""
     value = _percent(cell)
     low, high = (value if end is None else 100 * end for end in (cell.low, cell.high))
     return max(0.0, value - low), max(0.0, high - value)
@@ -94,7 +94,7 @@ def _reach(cell: Cell) -> tuple[float, float]:
 
 
 def _draw_dots(axes: Any, dots: Sequence[Dot]) -> None:
-    """One line a dot, the first on top; a hollow diamond is the paper's."""
+    """Draw each dot in a line of its own, the first on top; hollow diamonds are of the paper."""
     for at, dot in enumerate(dots):
         if dot.ours.number is not None:
             reach = [[one] for one in _reach(dot.ours)]
@@ -112,7 +112,7 @@ def _draw_dots(axes: Any, dots: Sequence[Dot]) -> None:
 
 
 def _draw_lines(axes: Any, series: Sequence[Series], ticks: Mapping[int, str]) -> None:
-    """A line a series, side by side so that no interval hides another one."""
+    """Draw a line for each series, shifted so that no interval hides another interval."""
     for number, one in enumerate(series):
         places, cells = zip(*one.points, strict=True)
         style = (
@@ -139,9 +139,9 @@ def _draw_lines(axes: Any, series: Sequence[Series], ticks: Mapping[int, str]) -
 
 
 def _draw_points(axes: Any, points: Sequence[Point]) -> None:
-    """Values over tokens, logarithmic; the names stand at the right, each with a line to its value.
+    """Draw values over tokens (logarithmic), with names at the right and lines to them.
 
-    A grey step joins the readers that no other one beats in value and in tokens.
+    A grey step line joins the readers that no other reader beats in value and in tokens.
     """
     ends = [100 * (end or 0) for one in points for end in (one.value.low, one.value.high)]
     values = [*ends, *(_percent(one.value) for one in points)]
@@ -194,7 +194,7 @@ def _draw_points(axes: Any, points: Sequence[Point]) -> None:
 
 
 def _shorten(name: str, longest: int = _LONGEST) -> str:
-    """The name, without its middle if it is too long."""
+    """Shorten a long name in its middle."""
     half = longest // 2
     return name if len(name) <= longest else f"{name[:half]}…{name[-half + 1 :]}"
 
@@ -228,7 +228,7 @@ def _dot_panel(section: Section, score: str, dots: Sequence[Dot]) -> Panel:
 
 
 def _score_panel(table: Table, section: Section, names: Sequence[str]) -> Panel | None:
-    """A dot for each reader, by the first score that all have; the paper's in the same line."""
+    """Plot a dot for each reader, by the first score that all have, with the paper's value."""
     ours = [row for row in section.rows if not row.paper]
     complete = (name for name in names if all(row[name].value is not None for row in ours))
     score = next(complete, names[-1])
@@ -248,7 +248,7 @@ def _score_panel(table: Table, section: Section, names: Sequence[str]) -> Panel 
 
 
 def _main_score_panel(table: Table, section: Section) -> Panel | None:
-    """The shortest length of each dataset: others have a picture by length."""
+    """Plot the scores at the shortest length of each dataset: another plot has all lengths."""
     dataset = section.title.partition(", ")[0]
     first = next(one for one in table.sections if one.title.partition(", ")[0] == dataset)
     names = "LR-1", "Accuracy", "F1*", "F1"
@@ -264,7 +264,7 @@ def _points(table: Table, section: Section) -> list[Point]:
 
 
 def _cost_panel(table: Table, section: Section) -> Panel | None:
-    """Quality over tokens a question, of all sets or the first that has several readers."""
+    """Plot quality over tokens a question, for all sets or the first with several readers."""
     first = next((one for one in table.sections if len(_points(table, one)) > 1), None)
     if section is not first:
         return None
@@ -275,7 +275,7 @@ def _cost_panel(table: Table, section: Section) -> Panel | None:
 
 
 def _equal_reading_panel(_: Table, section: Section) -> Panel:
-    """A reader's FCR once, and below it that of each retrieval with the same token budget."""
+    """Plot the FCR of a reader, and below it of each retrieval with an equal token budget."""
     dots: dict[str, Dot] = {}
     for row in section.rows:
         reader, retrieval = _reader(row), str(row["Retrieval"].value)
@@ -289,7 +289,7 @@ def _equal_reading_panel(_: Table, section: Section) -> Panel:
 def _line_panel(
     section: Section, series: Sequence[Series], places: Sequence[str], label: str
 ) -> Panel | None:
-    """Lines over named places; None without a line of two points."""
+    """Plot lines over named places; None without a line of two points."""
     lines = [one for one in series if len(one.points) > 1]
     used = {at for one in lines for at, _ in one.points}
     draw = partial(_draw_lines, ticks={at: places[at] for at in sorted(used)})
@@ -297,7 +297,7 @@ def _line_panel(
 
 
 def _length_panel(table: Table, section: Section) -> Panel | None:
-    """A line for each reader over the lengths, GraphReader's first, and the paper's own."""
+    """Plot a line over the lengths for each reader, GraphReader first, and for the paper."""
     lengths = [column.name for column in table.columns if column.ranked and column.name != NATIVE]
     rows = sorted(section.rows, key=lambda row: not _reader(row).startswith(DEFAULT))
     series = [
@@ -315,7 +315,7 @@ def _length_panel(table: Table, section: Section) -> Panel | None:
 
 
 def _sweep_panel(table: Table, section: Section) -> Panel | None:
-    """A line for each score of each model over the numbers of the first column."""
+    """Plot a line for each score of each model over the numbers of the first column."""
     varied = table.columns[0].name
     numbers = sorted({row[varied].number or 0 for row in section.rows})
     points: dict[tuple[str, str], list[tuple[int, Cell]]] = {}
@@ -342,7 +342,7 @@ _PANELS: dict[str, Callable[[Table, Section], Panel | None]] = {
 
 
 def panels(table: Table) -> list[Panel]:
-    """The panels of a table's sections that have something to compare."""
+    """Make the panels of a table's sections that have something to compare."""
     make = _PANELS.get(table.name)
     return [panel for one in table.sections if make and (panel := make(table, one))]
 
@@ -360,7 +360,7 @@ _AROUND = 0.65  # inches of the title and the ticks of a panel
 
 
 def draw_plots(tables: Sequence[Table], folder: Path) -> list[Path]:
-    """Draw the tables that have pictures, a PNG and an SVG each. Raises UsageError."""
+    """Draw the tables that have plots, each as PNG and SVG. Raises UsageError."""
     matplotlib = import_extra("matplotlib", "A plot")
     figures = import_extra("matplotlib.figure", "A plot")
     paths = []
@@ -377,7 +377,7 @@ def draw_plots(tables: Sequence[Table], folder: Path) -> list[Path]:
 
 
 def draw_table(figures: Any, table: Table) -> Any:
-    """The figure of a table by the module `matplotlib.figure`; None if there is nothing to draw."""
+    """Draw the figure of a table with the module `matplotlib.figure`; None without panels."""
     parts = panels(table)
     if not parts:
         return None

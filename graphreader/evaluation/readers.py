@@ -31,12 +31,12 @@ from graphreader.settings import OFFLINE, Settings
 from graphreader.usage import Phase, Usage
 
 MODEL_PHASES: tuple[Phase, ...] = ("extract", "explore", "answer")
-"""The phases that may have a model of their own; rating, which asks no reader, is left out."""
+"""The phases of readers that may have a model of their own; rating is no phase of a reader."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedReader:
-    """A reader with documents, and the sizes of its graph or gists."""
+    """A reader that has its documents, with the sizes of its graph or gists."""
 
     reader: Reader
     graph: Mapping[str, Any] | None = None
@@ -44,7 +44,7 @@ class PreparedReader:
 
 
 class EvaluatedReader(ABC):
-    """A reader that an evaluation prepares for documents and asks questions about them."""
+    """The base of a reader in an evaluation: it is prepared for documents, then asked."""
 
     name: str
     window: int
@@ -53,17 +53,17 @@ class EvaluatedReader(ABC):
     def prepare(
         self, record: Record, documents: Sequence[Document], built: dict[str, Usage]
     ) -> AbstractAsyncContextManager[PreparedReader]:
-        """The reader, ready for questions about the documents, made of the record.
+        """Prepare the reader for questions about the documents of a record.
 
-        `built` receives the names of the graph, pages or gists that it needs, with what was spent
-        on each now, also by a failure. Readers that share a graph name it alike.
+        `built` gets the names of the graph, pages or gists that the reader needs, with the cost of
+        building each now, even after a failure. Readers that share a graph give it one name.
         """
 
     async def discard(self, documents: Sequence[Document]) -> None:  # noqa: B027
-        """Delete the graph of these documents, unless graphs are kept."""
+        """Delete the graph of documents, unless graphs are kept."""
 
     async def discard_leftovers(self) -> None:  # noqa: B027
-        """Delete the graphs that an evaluation left when it was interrupted."""
+        """Delete the graphs that an interrupted evaluation left."""
 
     @abstractmethod
     async def aclose(self) -> None:
@@ -73,9 +73,9 @@ class EvaluatedReader(ABC):
 def evaluated_readers(
     names: Sequence[str], settings: Settings, folder_id: str = "", seed: int = 0
 ) -> list[EvaluatedReader]:
-    """The readers of these names; nothing is opened before it is needed. Raises UsageError.
+    """Make readers by their names, without opening connections or models. Raises UsageError.
 
-    Graphs that a model builds are shared by all evaluations; others belong to `folder_id`.
+    Graphs that a model builds are shared by all evaluations; other graphs belong to `folder_id`.
     """
     models = ModelRegistry(settings, opened_by=_counting_decider)
     return [
@@ -87,7 +87,7 @@ def evaluated_readers(
 
 
 def _counting_decider(settings: Settings, purpose: Purpose) -> Decider:
-    """The decider of the settings; the offline one counts the tokens of the prompts as well."""
+    """Open the decider of the settings; the offline decider counts tokens of prompts as well."""
     decider = open_decider(settings, purpose)
     if not isinstance(decider, OfflineDecider):
         return decider
@@ -96,7 +96,7 @@ def _counting_decider(settings: Settings, purpose: Purpose) -> Decider:
 
 @dataclass(slots=True)
 class _SourceDocument:
-    """A document as `GraphReader.ingest` takes it; its id finds the graph's document again."""
+    """A document as a source for `GraphReader.ingest`; its id identifies it in the graph."""
 
     page_content: str
     metadata: Any
@@ -104,10 +104,10 @@ class _SourceDocument:
 
 
 class EvaluatedGraphReader(EvaluatedReader):
-    """A variant of GraphReader; those that build the same graph share its corpus."""
+    """A variant of GraphReader in an evaluation; variants with equal graphs share a corpus."""
 
     def __init__(self, variant: Variant, settings: Settings, folder_id: str, seed: int) -> None:
-        # The results folder has all readings, so no run is kept besides.
+        # The results folder has all readings, so runs are not stored.
         self.settings = variant.settings(settings).model_copy(update={"kept_runs": 0})
         self.node_set = variant.nodes(seed)
         self.name = variant.name
@@ -124,7 +124,7 @@ class EvaluatedGraphReader(EvaluatedReader):
     async def prepare(
         self, record: Record, documents: Sequence[Document], built: dict[str, Usage]
     ) -> AsyncIterator[PreparedReader]:
-        """Read the documents into their corpus, unless they are there already."""
+        """Read the documents into their corpus, unless it has them."""
         reader = self._reader.at(self.corpus(documents))
         sources = [_SourceDocument(one.text, {"title": one.title}, one.id) for one in documents]
         try:
@@ -138,7 +138,7 @@ class EvaluatedGraphReader(EvaluatedReader):
         yield PreparedReader(adapter, graph=asdict(await reader.astats()))
 
     async def discard(self, documents: Sequence[Document]) -> None:
-        """Delete the corpus, unless it is to be kept."""
+        """Delete the corpus of documents, unless graphs are kept."""
         if not self._keep:
             await self._delete(self.corpus(documents))
 
@@ -159,7 +159,7 @@ class EvaluatedGraphReader(EvaluatedReader):
         await self._models.aclose()
 
     def corpus(self, documents: Sequence[Document]) -> str:
-        """The name of the corpus: equal for all variants that build the same graph."""
+        """Name the corpus; variants that build an equal graph have one name."""
         built_with = (
             self.settings.model_for("extract"),
             self.settings.chosen_embeddings,
@@ -174,7 +174,7 @@ class EvaluatedGraphReader(EvaluatedReader):
 
 @dataclass(slots=True)
 class _GraphReaderAdapter:
-    """GraphReader that chooses among options, and names documents by the evaluation's `ids`."""
+    """GraphReader as a reader that can choose options; documents have the evaluation's `ids`."""
 
     name: str
     window: int
@@ -183,7 +183,7 @@ class _GraphReaderAdapter:
     ids: Mapping[str, str]
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
-        """Answer the question. Raises DecisionError."""
+        """Answer a question, or choose one of its options. Raises DecisionError."""
         reading = await self.reader.aask(question, options=options)
         if options and chosen_option(reading.answer, options) is None:
             reading = await self._choose_option(reading, question, options)
@@ -199,7 +199,7 @@ class _GraphReaderAdapter:
     async def _choose_option(
         self, reading: Reading, question: str, options: Sequence[str]
     ) -> Reading:
-        """Have the model choose an option from the notebooks; where it cannot, a note says so."""
+        """Let the model choose an option by the notebooks; a note says if it cannot."""
         if not reading.evidence:
             return reading
         notebooks = (Excerpt("Notebooks", reading.evidence, 0),)
@@ -224,7 +224,7 @@ class _GraphReaderAdapter:
 
 
 def _golden(record: Record) -> tuple[Sequence[str], Sequence[Document]]:
-    """The supporting facts of a record, if all are quoted, and the passages that have them."""
+    """Return (supporting sentences, passages with them); no sentences unless all are quoted."""
     passages = documents_of(record)
     places = document_places(passages)
     sentences = [place.sentence for place in record.supporting]
@@ -233,7 +233,7 @@ def _golden(record: Record) -> tuple[Sequence[str], Sequence[Document]]:
 
 
 class EvaluatedBaseline(EvaluatedReader):
-    """A reader without a graph; all share their deciders. Gists, which cost much, are kept."""
+    """A reader without a graph in an evaluation; all share their deciders, and gists are stored."""
 
     def __init__(self, name: str, models: ModelRegistry) -> None:
         self.name = name
@@ -245,7 +245,7 @@ class EvaluatedBaseline(EvaluatedReader):
     async def prepare(
         self, record: Record, documents: Sequence[Document], built: dict[str, Usage]
     ) -> AsyncIterator[PreparedReader]:
-        """The reader over the documents; its pages and gists, if it has any, are made here."""
+        """Prepare the reader for documents, and make its pages and gists, if it has any."""
         material = Material(documents, preset_for(parse_length(record.length), record.subset))
         if self.name == Golden.name:
             material = replace(material, golden=_golden(record))

@@ -43,7 +43,10 @@ _OLDER = (
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The tables and files of a report, the main table first; `notes` say what is missing."""
+    """The report of an evaluation: tables, the main table first, and files.
+
+    `notes` say what is missing.
+    """
 
     tables: tuple[Table, ...]
     files: tuple[Path, ...]
@@ -51,7 +54,7 @@ class Report:
 
 
 def write_report(folder: Path) -> Report:
-    """Make the report in the folder `report` of the evaluation's `folder`. Raises UsageError."""
+    """Write the report to the subfolder `report` of a results folder. Raises UsageError."""
     results = read_results(folder)
     tables = tuple(all_tables(results))
     out = folder / REPORT
@@ -94,8 +97,8 @@ def write_report(folder: Path) -> Report:
 
 
 def all_tables(results: Results) -> list[Table]:
-    """The tables that these results fill, the main one first."""
-    mode = results.run.get("fixed", {}).get("mode", "paper")  # of before there was another default
+    """Make the tables that the results fill, the main table first."""
+    mode = results.run.get("fixed", {}).get("mode", "paper")  # the default of older folders
     frame = readings_frame(results.lines, results.building, mode)
     equal = equal_budget_frame(results.equal)
     tables = paper_tables(frame, equal)
@@ -110,11 +113,11 @@ def all_tables(results: Results) -> list[Table]:
 
 
 _WITH_PAPER_NOTE = ("initial_nodes", "chunk_size", "recall_by_length")
-"""Tables whose notes say in words what a figure of the paper shows."""
+"""The tables whose notes describe a figure of the paper."""
 
 
 def _offline_warning(models: Collection[str]) -> str:
-    """The warning above tables with figures of a paper; empty if models answered everywhere."""
+    """Make the warning above tables with figures of a paper; "" if only models answered."""
     if OFFLINE not in models:
         return ""
     where = "here" if len(models) == 1 else f'where the model is "{OFFLINE}"'
@@ -129,16 +132,16 @@ _MEASURES = {
     "Accuracy": "right options",
     "FCR": "questions with all evidence read (FCR)",
 }
-"""Measures of quality in words, where their names do not say enough."""
+"""Descriptions of measures of quality whose names do not say enough."""
 
 
 def verdicts(table: Table) -> list[str]:
-    """For each section of the table of quality and cost, which reader found more for less."""
+    """Describe, for each section of the table of quality and cost, the best and cheap readers."""
     return [text for section in table.sections if (text := _verdict(table, section))]
 
 
 def _verdict(table: Table, section: Section) -> str:
-    """The best reader, the cheapest one, and the readers that another one beats in both."""
+    """Describe the best reader, cheaper readers, and readers that another beats in both."""
     rows = [
         (one["Quality"].number, tokens, one)
         for one in section.rows
@@ -183,7 +186,7 @@ def _verdict(table: Table, section: Section) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """`a, b and c`."""
+    """Join names as in `a, b and c`."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
@@ -209,7 +212,7 @@ _COLUMN_PARTS = ("", *(f" {part}" for part in _PARTS))
 
 
 def as_csv(table: Table) -> str:
-    """One line a row, with its section and source; intervals and n have columns of their own."""
+    """Format a table as CSV: a line for each row; intervals and n have columns of their own."""
     lines = []
     for section in table.sections:
         for row in section.rows:
@@ -225,7 +228,7 @@ def as_csv(table: Table) -> str:
 
 
 def as_json(table: Table) -> Mapping[str, Any]:
-    """Plain JSON types; a cell is its value, or an object of value, low, high and n."""
+    """Convert a table to JSON types; a cell is a value, or an object of value, low, high, n."""
 
     def encoded(row: TableRow) -> Mapping[str, Any]:
         cells = {column.name: _json_cell(row[column.name]) for column in table.columns}
@@ -254,7 +257,7 @@ def _json_cell(cell: Cell) -> Any:
 
 
 def _rounded(value: float | str | None) -> float | str | None:
-    """Six digits after the point: no figure is known more exactly."""
+    """Round to six digits after the point: no figure is more exact."""
     return round(value, 6) if isinstance(value, float) else value
 
 
@@ -262,12 +265,12 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~!&@])")
 
 
 def escape_markdown(text: str) -> str:
-    """The text in one line, without anything that Markdown or HTML takes for markup."""
+    """Put a text in one line, and escape all markup of Markdown and HTML."""
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 
 def as_markdown(lead: Sequence[str], tables: Iterable[Table], pictures: Collection[str]) -> str:
-    """The whole report. A picture, an SVG of a table's name, follows the table."""
+    """Format the whole report as Markdown; a table is followed by its plot, if there is one."""
     parts = ["# Evaluation", *lead]
     for table in tables:
         parts += _table_parts(table)
@@ -296,7 +299,7 @@ def _markdown_section(table: Table, section: Section) -> str:
 
 
 def _markdown_cell(row: TableRow, column: Column, section: Section) -> str:
-    """The best value in bold, the second underlined, a paper's in italics."""
+    """Format a cell: the best value in bold, the second underlined, a paper's in italics."""
     value, rest, place = placed_cell(row, column, section)
     value, rest = escape_markdown(value), escape_markdown(rest)
     if row.paper and row[column.name].value is not None:
@@ -306,7 +309,7 @@ def _markdown_cell(row: TableRow, column: Column, section: Section) -> str:
 
 
 def placed_cell(row: TableRow, column: Column, section: Section) -> tuple[str, str, int]:
-    """A cell for people in two parts, and its place: 1 for the best of the section, 2, else 0."""
+    """Format a cell as (value, rest, rank): the rank is 1 for the best of the section, 2, or 0."""
     cell, place = row[column.name], 0
     text = format_cell(cell, column.style)
     value, _, rest = text.partition(" ") if cell.number is not None else (text, "", "")
@@ -323,9 +326,9 @@ def as_html(
     tables: Sequence[Table],
     pictures: Mapping[str, Path],
 ) -> str:
-    """The whole report as one page that loads nothing.
+    """Format the whole report as one HTML page that loads nothing else.
 
-    `words` are the `verdicts`, `pictures` SVG files by their tables.
+    `words` are the `verdicts`; `pictures` maps names of tables to SVG files.
     """
     data = {
         name: f"data:image/svg+xml;base64,{b64encode(path.read_bytes()).decode()}"

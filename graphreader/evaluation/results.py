@@ -1,8 +1,8 @@
 """The results folder of an evaluation, its readings and their progress, and the ids of documents.
 
-`run.json` has settings and commands, `readings.jsonl` one line a reading, written at once,
-`building.jsonl` the cost of graphs, pages and gists, and `equal_reading.jsonl` what rankings read
-within the same token budget.
+`run.json` has settings and commands, `readings.jsonl` a line for each reading, written at once,
+`building.jsonl` the cost of graphs, pages and gists, and `equal_reading.jsonl` the passages that
+rankings read with an equal token budget.
 """
 
 import json
@@ -29,14 +29,14 @@ BUILDING_COSTS = "building.jsonl"
 
 
 class ResultsFolder:
-    """A results folder, locked for this process while it is entered."""
+    """A results folder; entering it locks it for this process."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).expanduser().resolve()
         self._lock = FileLock(self.path / ".lock")
 
     def __enter__(self) -> Self:
-        """Create the folder if it is missing. Raises UsageError if another process has it."""
+        """Create the folder if it is missing. Raises UsageError if another process locks it."""
         self.path.mkdir(parents=True, exist_ok=True)
         try:
             self._lock.acquire(timeout=0)
@@ -58,12 +58,12 @@ class ResultsFolder:
                 "back, or name another --out."
             )
         recorded = read_run(self.path)["fixed"]
-        if recorded:  # a folder of before there was a choice
+        if recorded:  # older folders have no such choice
             recorded.setdefault("contexts", "documents")
         for name, value in fixed.items():
             if (before := recorded.get(name, value)) != value:
                 first, now = (json.dumps(one, ensure_ascii=False) for one in (before, value))
-                is_setting = name in Settings.model_fields.keys() - {"seed"}  # that of --seed
+                is_setting = name in Settings.model_fields.keys() - {"seed"}  # set by --seed
                 way = f"set {variable(name)}={before}, or " if is_setting and before else ""
                 raise UsageError(
                     f"{self.path} was begun with {name} {first}, not {now}: {way}name another "
@@ -71,7 +71,7 @@ class ResultsFolder:
                 )
 
     def record_run(self, fixed: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-        """Write `run.json`: `fixed` is added to, `details` are those of this command."""
+        """Write `run.json`: add to its `fixed` values, and replace the `details` of the command."""
         before = read_run(self.path)
         commands = [*before["commands"], details["command"]]
         run = {"fixed": before["fixed"] | fixed, **details, "commands": commands}
@@ -81,7 +81,7 @@ class ResultsFolder:
 
 
 def read_run(folder: Path) -> dict[str, Any]:
-    """The content of `run.json`, empty without one. Raises UsageError for another file."""
+    """Read `run.json`; without the file its content is empty. Raises UsageError."""
     path = folder / RUN
     if not path.exists():
         return {"fixed": {}, "commands": []}
@@ -91,13 +91,13 @@ def read_run(folder: Path) -> dict[str, Any]:
     except (KeyError, TypeError, ValueError):
         is_run = False
     if not is_run:
-        raise UsageError(f"{path} is none of an evaluation: name another --out.")
+        raise UsageError(f"{path} is not the file of an evaluation: name another --out.")
     return run
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingKey:
-    """What identifies a reading; of several lines with one key the last one counts."""
+    """The key of a reading; of several lines with one key the last line counts."""
 
     dataset: str
     id: str
@@ -108,7 +108,7 @@ class ReadingKey:
 
     @classmethod
     def of(cls, line: Line) -> "ReadingKey":
-        """The key of a line."""
+        """Take the key from a line."""
         return cls(*(line[name] for name in cls.__slots__))
 
 
@@ -118,7 +118,7 @@ BUILDING_KEYS = frozenset(("name", "usage", "complete"))
 
 
 class ReadingsFile(LinesFile):
-    """The file `readings.jsonl`, which a later run continues; `on_line` receives every line."""
+    """The file `readings.jsonl`, which a later command continues; `on_line` gets every line."""
 
     def __init__(self, path: Path, on_line: Callable[[Line], None]) -> None:
         super().__init__(path, REQUIRED)
@@ -127,7 +127,7 @@ class ReadingsFile(LinesFile):
         self._digests: dict[ReadingKey, str] = {}
 
     def is_done(self, key: ReadingKey, digest: str) -> bool:
-        """Whether there is a reading of this key. Raises UsageError if it was of other data."""
+        """Whether the file has a reading with this key. Raises UsageError if its data differed."""
         recorded = self._digests.get(key)
         if recorded not in (None, digest):
             raise UsageError(
@@ -148,10 +148,10 @@ class ReadingsFile(LinesFile):
 
 
 class BuildingFile(LinesFile):
-    """The file `building.jsonl`: what was spent to build each graph, pages or gists, by its name.
+    """The file `building.jsonl`: the cost of building each graph, pages or gists, by their names.
 
-    A line is written before any question is asked, also for a part whose building failed. What
-    was complete once costs nothing more, though it is deleted and built again.
+    A line is written before any question is asked, also for a part whose building failed. A part
+    that was complete once costs nothing more, even if it is deleted and built again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -159,12 +159,12 @@ class BuildingFile(LinesFile):
         self._complete: set[str] = set()
 
     def note(self, line: Line) -> None:
-        """Register what is complete."""
+        """Register the name of a complete part."""
         if line["complete"]:
             self._complete.add(line["name"])
 
     def add(self, built: Mapping[str, Usage], *, complete: bool) -> None:
-        """Write what was spent now."""
+        """Write the cost of the parts that were built now."""
         for name, usage in built.items():
             if usage.calls and name not in self._complete:
                 self.append({"name": name, "usage": asdict(usage), "complete": complete})
@@ -175,7 +175,7 @@ _SCORES, _AMOUNTS = ("em", "f1", "fcr"), ("tokens", "calls", "seconds")
 
 @dataclass(slots=True)
 class ProgressRow:
-    """The figures of the `readings` of one reader with one model at one dataset and length."""
+    """The progress of one reader with one model at one dataset and length."""
 
     dataset: str
     length: str
@@ -186,7 +186,7 @@ class ProgressRow:
 
     @property
     def done(self) -> int:
-        """The number of readings done, failed ones included."""
+        """The number of finished readings, failed readings included."""
         return len(self.readings)
 
     @property
@@ -195,15 +195,15 @@ class ProgressRow:
         return sum(bool(one["failed"]) for one in list(self.readings.values()))
 
     def mean(self, name: str) -> float | None:
-        """The mean of a figure; a failed reading counts as 0 for scores, and not for amounts."""
-        # The display's thread asks while readings are added.
+        """The mean of a figure; a failed reading has the score 0, and does not count in amounts."""
+        # The display's thread calls this while readings are added.
         readings = list(self.readings.values())
         figures = (one for one in readings if name in _SCORES or not one["failed"])
         values = [value for one in figures if (value := one[name]) is not None]
         return sum(values) / len(values) if values else None
 
     def as_dict(self) -> dict[str, Any]:
-        """The row in plain JSON types, means rounded to four digits."""
+        """Convert the row to plain JSON types, with means rounded to four digits."""
         row: dict[str, Any] = {
             name: getattr(self, name)
             for name in ("dataset", "length", "reader", "model", "total", "done", "failed")
@@ -215,14 +215,14 @@ class ProgressRow:
 
 
 class EvaluationProgress:
-    """Counts the readings that are expected now, those of an earlier run among them."""
+    """The progress of the expected readings, with readings of earlier commands."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str, str, str], ProgressRow] = {}
         self._row_of: dict[ReadingKey, ProgressRow] = {}
 
     def expect(self, keys: Iterable[ReadingKey]) -> None:
-        """Expect these readings; lines of others are not counted."""
+        """Add expected readings; lines of other readings are not counted."""
         for key in keys:
             place = (key.dataset, key.length, key.reader, key.model)
             row = self._rows.setdefault(place, ProgressRow(*place))
@@ -230,7 +230,7 @@ class EvaluationProgress:
             self._row_of[key] = row
 
     def add(self, line: Line) -> None:
-        """Count a line; of several with the same key the last one counts."""
+        """Count a line; of several lines with one key the last line counts."""
         key = ReadingKey.of(line)
         if row := self._row_of.get(key):
             row.readings[key] = {
@@ -245,17 +245,17 @@ class EvaluationProgress:
 
     @property
     def rows(self) -> list[ProgressRow]:
-        """All rows, in the order in which they are expected."""
+        """All rows, in the order in which their readings are expected."""
         return list(self._rows.values())
 
     @property
     def total(self) -> int:
-        """The number of readings expected."""
+        """The number of expected readings."""
         return sum(row.total for row in self.rows)
 
     @property
     def done(self) -> int:
-        """The number of readings done, failed ones included."""
+        """The number of finished readings, failed readings included."""
         return sum(row.done for row in self.rows)
 
     @property
@@ -268,7 +268,7 @@ _SOURCE = "document "
 
 
 def corpus_of(record: Record) -> str:
-    """The corpus of the record's documents, shared with all records about the same texts."""
+    """Name the corpus of a record's documents; records about the same texts share it."""
     digest = sha256()
     for part in (part for one in record.documents for part in (one.title, one.text)):
         data = part.encode("utf-8", "surrogatepass")
@@ -277,14 +277,14 @@ def corpus_of(record: Record) -> str:
 
 
 def record_digest(record: Record) -> str:
-    """A digest of the record's question, options, documents, right answers and evidence."""
+    """Hash the question, options, documents, right answers and evidence of a record."""
     answers = (record.answers, record.gold_option, record.supporting)
     text = f"{corpus_of(record)} {(record.question, record.options, *answers)!r}"
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def documents_of(record: Record) -> list[Document]:
-    """The documents of a record that have any text; equal texts get ids of their own."""
+    """Make the documents of a record that have text; equal texts get different ids."""
     corpus = corpus_of(record)
     return [
         from_text(one.text, one.title or f"Document {place + 1}", corpus, f"{_SOURCE}{place}")
@@ -294,21 +294,21 @@ def documents_of(record: Record) -> list[Document]:
 
 
 def document_places(documents: Sequence[Document]) -> Mapping[str, int]:
-    """For each document id the document's index in its record, counted from 0."""
+    """Map each document id to the document's index in its record, counted from 0."""
     return {one.id: int(one.source.removeprefix(_SOURCE)) for one in documents}
 
 
-Contexts = Literal["documents", "text"]
-"""What readers get of a record: its passages as documents, or joined to one text."""
+ContextForm = Literal["documents", "text"]
+"""The form in which readers get a record: its passages as documents, or joined to one text."""
 
 Piece = tuple[str, int, int]
-"""A slice of a document: the document's id, its first character, the one behind the last."""
+"""A slice of a document: (id of the document, start, end) in characters."""
 
 
-class Context:
-    """The `documents` that readers get of a record, and where its passages stand in them."""
+class QuestionContext:
+    """The `documents` that readers get of a record, and the places of its passages in them."""
 
-    def __init__(self, record: Record, contexts: Contexts = "documents") -> None:
+    def __init__(self, record: Record, contexts: ContextForm = "documents") -> None:
         passages = documents_of(record)
         places = document_places(passages)
         self.documents: Sequence[Document] = passages
@@ -322,13 +322,13 @@ class Context:
                 text += f"{one.text}\n\n"
             joined = from_text(text, record.dataset, corpus_of(record), "text")
             self.documents = [joined]
-            self._spans[joined.id] = spans  # golden reads the passages all the same
+            self._spans[joined.id] = spans  # the reader golden still gets the passages
         self._texts = {one.id: one.text for one in (*passages, *self.documents)}
 
     def passages(self, pieces: Iterable[Piece]) -> list[int]:
-        """The record's indexes of the passages that these pieces of the documents show, in order.
+        """List the indexes of the record's passages that slices of documents show, in order.
 
-        A piece shows a passage if it has half of it, or if half of the piece lies in it.
+        A slice shows a passage if it has half of it, or if half of the slice lies in it.
         """
         return list(
             dict.fromkeys(
@@ -341,12 +341,12 @@ class Context:
         )
 
     def texts(self, pieces: Iterable[Piece]) -> list[str]:
-        """The texts of these pieces."""
+        """The texts of slices of documents."""
         return [self._texts[id_][start:end] for id_, start, end in pieces]
 
 
 def _heading(number: int, title: str, language: str) -> str:
-    """The lines above a passage in a text of several, as LongBench has them."""
+    """Format the lines above a passage in a joined text, as LongBench has them."""
     mark = f"文章{number}" if language == "zh" else f"Passage {number}"
     is_mark = title.replace(" ", "") == mark.replace(" ", "")
     return f"{mark}:\n{title}\n" if title and not is_mark else f"{mark}:\n"

@@ -1,4 +1,4 @@
-"""Running an evaluation: every question to every reader, and rankings with the same tokens."""
+"""The runner of an evaluation: every question to every reader, and rankings with equal tokens."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,11 +14,11 @@ from graphreader.baselines.retrieval import BM25, EmbeddingRanking, Ranking
 from graphreader.baselines.session import TextPassage, passages_of
 from graphreader.errors import GraphReaderError
 from graphreader.evaluation.datasets.record import Record
-from graphreader.evaluation.plan import Plan, QuestionGroup
+from graphreader.evaluation.plan import EvaluationPlan, QuestionGroup
 from graphreader.evaluation.readers import EvaluatedReader, PreparedReader
 from graphreader.evaluation.results import (
     BuildingFile,
-    Context,
+    QuestionContext,
     ReadingKey,
     ReadingsFile,
     corpus_of,
@@ -35,8 +35,8 @@ from graphreader.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
-    """A reader with its settings, in its n-th repetition (from 0)."""
+class Condition:
+    """An experimental condition: a reader with its settings, in its n-th repetition (from 0)."""
 
     reader: EvaluatedReader
     settings: Settings
@@ -44,17 +44,17 @@ class Arm:
 
     @property
     def model(self) -> str:
-        """The model that explores and answers; both names if these are two."""
+        """The name of the model that explores and answers; two names if these are two models."""
         models = dict.fromkeys(self.settings.model_for(one) for one in ("explore", "answer"))
         return ", ".join(models)
 
     def records(self, group: QuestionGroup) -> list[Record]:
-        """The records of a group that it is asked: golden only those that name evidence."""
+        """The records of a group to ask about; for golden only records that name evidence."""
         is_golden = self.reader.name == Golden.name
         return [one for one in group.records if one.supporting or not is_golden]
 
     def missing(self, group: QuestionGroup, file: ReadingsFile) -> list[Record]:
-        """Those of its records that the file has no reading of. Raises UsageError."""
+        """The records of a group without a reading in the file. Raises UsageError."""
         return [
             record
             for record in self.records(group)
@@ -62,32 +62,29 @@ class Arm:
         ]
 
     def unrated(self, group: QuestionGroup, file: ReadingsFile) -> list[tuple[Record, Line]]:
-        """Its readings that still have to be rated, because a rater failed."""
+        """The readings of a group that still need a rating, because a rater failed."""
         keys = ((record, self.key(group, record)) for record in self.records(group))
         return [(record, file.unrated[key]) for record, key in keys if key in file.unrated]
 
     def key(self, group: QuestionGroup, record: Record) -> ReadingKey:
-        """The key of its reading of a record."""
+        """The key of the reading of a record under this condition."""
         name = self.reader.name
         return ReadingKey(group.dataset, record.id, group.length, name, self.model, self.repeat)
 
 
 class PreparedGroup:
-    """A group of questions, its records by their ids, and the `context` that all of them have.
-
-    Building it may take a second.
-    """
+    """A group of questions with the context that its records share, built in about a second."""
 
     def __init__(self, group: QuestionGroup) -> None:
         self.group = group
         self.records = {record.id: record for record in group.build_contexts()}
         first = next(iter(self.records.values()))
         self.corpus = corpus_of(first)
-        self.context = Context(first, group.contexts)
+        self.context = QuestionContext(first, group.contexts)
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
-        """The tokens of the context, also in GPT-4's encoding, in which the papers count."""
+        """The tokens of the context, also in GPT-4's encoding, which the papers use."""
         encodings = {"record_tokens": DEFAULT, "gpt4_tokens": encoding_for("gpt-4")}
         documents = self.context.documents
         return {
@@ -97,22 +94,22 @@ class PreparedGroup:
 
 
 def line_of(
-    arm: Arm,
+    condition: Condition,
     prepared: PreparedGroup,
     record: Record,
     reader: PreparedReader | None,
     built: Iterable[str],
     figures: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """One line of `readings.jsonl`; `reader` is None where it could not be prepared.
+    """Make a line of `readings.jsonl`; `reader` is None if it could not be prepared.
 
-    `built` are the names of what it needs in `building.jsonl`.
+    `built` names the lines of `building.jsonl` that belong to the reading.
     """
-    # The digest is that of the record as its dataset has it: a longer context depends on the pool.
+    # The digest is of the record in its dataset: a longer context depends on the pool.
     original = next(one for one in prepared.group.records if one.id == record.id)
     return {
-        **asdict(arm.key(prepared.group, record)),
-        "window": arm.reader.window,
+        **asdict(condition.key(prepared.group, record)),
+        "window": condition.reader.window,
         "language": record.language,
         "kind": record.kind,
         "subset": record.subset,
@@ -131,12 +128,15 @@ def line_of(
 
 
 class EvaluationRunner:
-    """Asks what has no reading yet; a group is asked one reader after the other, for memory."""
+    """The runner of all questions that have no reading yet.
+
+    Readers of one text run in turn, so that only one index is in memory.
+    """
 
     def __init__(
         self,
-        plan: Plan,
-        arms: Sequence[Arm],
+        plan: EvaluationPlan,
+        conditions: Sequence[Condition],
         file: ReadingsFile,
         building: BuildingFile,
         scorer: Scorer,
@@ -146,39 +146,43 @@ class EvaluationRunner:
     ) -> None:
         self.usage = Usage()
         self._plan = plan
-        self._arms = arms
+        self._conditions = conditions
         self._file = file
         self._building = building
         self._scorer = scorer
         self._concurrency = concurrency
         self._max_dollars = max_dollars
         self._question_slots = asyncio.Semaphore(concurrency)
-        # Datasets about the same documents share a graph, which the first must not delete.
+        # Datasets about the same documents share a graph: the first must not delete it.
         self._corpus_locks: dict[str, asyncio.Lock] = {}
         self._breaker = CircuitBreaker()
         self._stop: GraphReaderError | None = None
 
     async def run(self) -> None:
-        """Ask what is missing; a failure is a line. Raises an error that ends all readings."""
+        """Ask the missing questions; a failure becomes a line. Raises an error that ends all."""
         await bounded_gather(self._plan.groups, self._run_group, self._concurrency)
 
     async def _run_group(self, group: QuestionGroup) -> None:
-        missing = [(arm, arm.missing(group, self._file)) for arm in self._arms]
-        missing = [(arm, records) for arm, records in missing if records]
-        for arm in self._arms if self._scorer.rater else ():
-            unrated = arm.unrated(group, self._file)
+        missing = [
+            (condition, condition.missing(group, self._file)) for condition in self._conditions
+        ]
+        missing = [(condition, records) for condition, records in missing if records]
+        for condition in self._conditions if self._scorer.rater else ():
+            unrated = condition.unrated(group, self._file)
             await bounded_gather(unrated, self._rate, self._concurrency)
         if not missing:
             return
         prepared = await asyncio.to_thread(PreparedGroup, group)
         async with self._corpus_locks.setdefault(prepared.corpus, asyncio.Lock()):
-            for arm, records in missing:
+            for condition, records in missing:
                 contexts = [prepared.records[record.id] for record in records]
-                is_golden = arm.reader.name == Golden.name  # it is given the evidence of one record
+                is_golden = (
+                    condition.reader.name == Golden.name
+                )  # it gets the evidence of one record
                 for batch in [[one] for one in contexts] if is_golden else [contexts]:
-                    await self._run_batch(arm, prepared, batch)
-            for arm, _ in missing:
-                await arm.reader.discard(prepared.context.documents)
+                    await self._run_batch(condition, prepared, batch)
+            for condition, _ in missing:
+                await condition.reader.discard(prepared.context.documents)
 
     async def _rate(self, reading: tuple[Record, Line]) -> None:
         async with self._question_slots:
@@ -187,23 +191,23 @@ class EvaluationRunner:
         self._keep(line, usage)
 
     async def _run_batch(
-        self, arm: Arm, prepared: PreparedGroup, records: Sequence[Record]
+        self, condition: Condition, prepared: PreparedGroup, records: Sequence[Record]
     ) -> None:
         self._raise_if_stopped()
         built: dict[str, Usage] = {}
         async with AsyncExitStack() as stack:
             try:
-                preparing = arm.reader.prepare(records[0], prepared.context.documents, built)
+                preparing = condition.reader.prepare(records[0], prepared.context.documents, built)
                 reader = await stack.enter_async_context(preparing)
             except GraphReaderError as error:
                 self._building.add(built, complete=False)
                 self._stop_if_final(error)
                 for record in records:
                     figures = failed_figures(record, error, prepared.context)
-                    self._file.append(line_of(arm, prepared, record, None, built, figures))
+                    self._file.append(line_of(condition, prepared, record, None, built, figures))
                 self._add_usage(sum(built.values(), Usage()))
                 return
-            except BaseException:  # what was made is kept, so it must not be forgotten
+            except BaseException:  # the finished parts stay, so their cost is recorded
                 self._building.add(built, complete=False)
                 raise
             self._building.add(built, complete=True)
@@ -211,14 +215,14 @@ class EvaluationRunner:
 
             async def ask(record: Record) -> None:
                 figures, usage = await self._ask(record, prepared, reader)
-                self._keep(line_of(arm, prepared, record, reader, built, figures), usage)
+                self._keep(line_of(condition, prepared, record, reader, built, figures), usage)
 
             await bounded_gather(records, ask, self._concurrency)
 
     async def _ask(
         self, record: Record, prepared: PreparedGroup, reader: PreparedReader
     ) -> tuple[dict[str, Any], Usage]:
-        """The figures of a reading, and what it and its rating cost."""
+        """Ask one question; return the figures of its reading, and the cost with its rating."""
         async with self._question_slots:
             self._raise_if_stopped()
             try:
@@ -237,7 +241,7 @@ class EvaluationRunner:
         return figures, Usage(**figures["usage"]) + Usage(**figures["rating_usage"])
 
     def _keep(self, line: Line, usage: Usage) -> None:
-        """Append a line before anything can end the evaluation, as its reading is paid for."""
+        """Append a line before an error can end the evaluation, as its reading is paid for."""
         self._file.append(line)
         self._stop = self._scorer.rater_failure or self._stop
         self._add_usage(usage)
@@ -265,14 +269,14 @@ _EQUAL_KEYS = ("dataset", "id", "length", "reader", "against", "model", "repeat"
 
 
 def within_budget(ranked: Sequence[TextPassage], tokens: int) -> tuple[Sequence[TextPassage], int]:
-    """The fewest best passages that have so many tokens, or all, and the tokens they have."""
+    """Return the fewest best passages with at least `tokens` tokens, or all, and their tokens."""
     totals = list(accumulate((one.tokens for one in ranked), initial=0))
     k = next((k for k, total in enumerate(totals) if total >= tokens), len(ranked))
     return ranked[:k], totals[k]
 
 
 class EqualBudgetFile(LinesFile):
-    """The file `equal_reading.jsonl`: rankings that read as many tokens as a reading."""
+    """The file `equal_reading.jsonl`: passages of rankings with as many tokens as a reading."""
 
     def __init__(self, path: Path, embedder: Embedder) -> None:
         super().__init__(path, frozenset(_EQUAL_KEYS))
@@ -280,15 +284,21 @@ class EqualBudgetFile(LinesFile):
         self._ranked: set[tuple[Any, ...]] = set()
 
     def note(self, line: Line) -> None:
-        """Register a ranking that needs not be made again."""
+        """Register a ranking, so that it is not made again."""
         self._ranked.add(tuple(line[name] for name in _EQUAL_KEYS))
 
     async def rank(
-        self, plan: Plan, arms: Sequence[Arm], tokens_read: Mapping[ReadingKey, int]
+        self,
+        plan: EvaluationPlan,
+        conditions: Sequence[Condition],
+        tokens_read: Mapping[ReadingKey, int],
     ) -> None:
-        """Rank for all readings of these arms; `tokens_read` has the readings without an error."""
+        """Rank for all readings of the conditions; `tokens_read` has readings without an error."""
         for group in plan.groups:
-            keys = [arm.key(group, record) for arm, record in product(arms, group.records)]
+            keys = [
+                condition.key(group, record)
+                for condition, record in product(conditions, group.records)
+            ]
             missing = [
                 (key, equal_key)
                 for key, ranking in product(keys, _RANKINGS)
@@ -298,8 +308,8 @@ class EqualBudgetFile(LinesFile):
             if not missing:
                 continue
             prepared = PreparedGroup(group)
-            passages = passages_of(prepared.context.documents, arms[0].settings.chunk_tokens)
-            home = arms[0].settings.home / "vectors"
+            passages = passages_of(prepared.context.documents, conditions[0].settings.chunk_tokens)
+            home = conditions[0].settings.home / "vectors"
             rankings: dict[str, Ranking] = {
                 "bm25": BM25(passages),
                 "embedding": EmbeddingRanking(passages, self._embedder, home),

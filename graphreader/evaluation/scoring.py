@@ -1,7 +1,7 @@
-"""Scoring a reading: metrics without a model, and a language model as rater.
+"""The scores of a reading: metrics without a model, and ratings by a language model.
 
-Raters as in both papers: LR-1 and LR-2 (GraphReader figures 13 and 14, ReadAgent section 4.1), and
-the recall of supporting facts in the evidence (figure 19, table 6).
+The ratings are as in both papers: LR-1 and LR-2 (GraphReader figures 13 and 14, ReadAgent section
+4.1), and the recall of supporting facts in the evidence (figure 19, table 6).
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from graphreader.errors import DecisionError, GraphReaderError
 from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.metrics.answers import chosen_option, exact_match, f1, f1_star, rouge
 from graphreader.evaluation.metrics.evidence import chunk_recall, fact_recall
-from graphreader.evaluation.results import Context
+from graphreader.evaluation.results import QuestionContext
 from graphreader.files import Line
 from graphreader.ingestion.chunking import chunk_spans
 from graphreader.llm.protocols import D, Decider, Decision, Task, names
@@ -26,13 +26,13 @@ from graphreader.usage import Phase, Usage
 
 
 class StrictRating(Decision):
-    """Whether an answer agrees with the reference (figure 13)."""
+    """The strict rating of an answer: agrees with the reference or not (figure 13)."""
 
     agrees: Literal["yes", "no"] = Field(description="Whether the answers agree.")
 
 
 class PermissiveRating(Decision):
-    """Whether an answer agrees with the reference, if only in part (figure 14)."""
+    """The permissive rating of an answer: agrees in full, in part or not (figure 14)."""
 
     agrees: Literal["yes", "partially", "no"] = Field(
         description="yes, partially (as soon as they overlap at all), or no."
@@ -40,9 +40,9 @@ class PermissiveRating(Decision):
 
 
 class RecallRating(Decision):
-    """The supporting facts that matter, and those that a text covers (figure 19), by numbers.
+    """The numbers of the relevant supporting facts, and of facts that a text covers (figure 19).
 
-    The paper asks for how many they are; by their numbers a long text can be rated in pieces.
+    The paper asks for their counts; with their numbers a long text can be rated in pieces.
     """
 
     analysis: str = Field(
@@ -65,7 +65,7 @@ class AgreementTask(Task[D]):
     reference: str
 
     def values(self) -> Mapping[str, str]:
-        """Question, answer and reference."""
+        """The prompt's values: question, answer and reference."""
         return asdict(self)
 
 
@@ -79,7 +79,7 @@ class StrictRatingTask(AgreementTask[StrictRating]):
 
 @dataclass(frozen=True, slots=True)
 class PermissiveRatingTask(AgreementTask[PermissiveRating]):
-    """Say whether it agrees in full, in part or not at all (figure 14)."""
+    """Say whether the answer agrees in full, in part or not at all (figure 14)."""
 
     prompt = "rate_permissively"
     decision = PermissiveRating
@@ -87,7 +87,7 @@ class PermissiveRatingTask(AgreementTask[PermissiveRating]):
 
 @dataclass(frozen=True, slots=True)
 class RecallRatingTask(Task[RecallRating]):
-    """Name the supporting facts that matter, and those that the text covers (figure 19)."""
+    """Name the relevant supporting facts, and the facts that the text covers (figure 19)."""
 
     phase: ClassVar[Phase] = "rate"
     prompt = "rate_recall"
@@ -98,7 +98,7 @@ class RecallRatingTask(Task[RecallRating]):
     text: str
 
     def values(self) -> Mapping[str, str]:
-        """Question, numbered supporting facts and the text."""
+        """The prompt's values: question, numbered supporting facts and the text."""
         return {
             "question": self.question,
             "facts": names(self.supporting),
@@ -106,7 +106,7 @@ class RecallRatingTask(Task[RecallRating]):
         }
 
     def problem(self, decision: RecallRating) -> str | None:
-        """What contradicts: some facts of the list are relevant, and some of these covered."""
+        """Say why a rating is invalid: no relevant fact, or a covered fact that is not relevant."""
         every = set(range(1, len(self.supporting) + 1))
         relevant = set(decision.relevant)
         if not relevant or relevant - every:
@@ -119,17 +119,17 @@ class RecallRatingTask(Task[RecallRating]):
 Verdict = Literal["no", "partial", "exact"]
 _AGREEMENT_TASKS: tuple[type[AgreementTask[Any]], ...] = (StrictRatingTask, PermissiveRatingTask)
 _VERDICTS: dict[str, Verdict] = {"no": "no", "partially": "partial", "yes": "exact"}
-"""The verdicts by the replies of the permissive rater, from the worst to the best."""
+"""Verdicts by replies of the permissive rater, from the worst to the best."""
 
 
 async def rate_answer(
     decider: Decider, question: str, answer: str, references: Sequence[str]
 ) -> tuple[Verdict, Usage]:
-    """The best verdict on the answer against any of the references, and the cost.
+    """Rate an answer against each reference; return the best verdict and the cost.
 
-    Exact if one of the two raters says yes, partial if the permissive one says "partially". A
-    rater whose reply could change nothing is not asked. Raises DecisionError with all that was
-    `spent`.
+    The verdict is exact if one of the two raters says yes, partial if the permissive rater says
+    "partially". A request is skipped if its reply could not change the verdict. Raises
+    DecisionError with the whole cost as `spent`.
     """
     replies, usage = ["no"], Usage()
     try:
@@ -157,13 +157,13 @@ OF_ONE_STAGE: dict[str, Stage] = {
     "read_subsequent_chunk": "chunks",
     "read_neighbor_node": "neighbors",
 }
-"""The functions that belong to one stage; `next_page` and `termination` belong to several."""
+"""The stage of each function that has only one; `next_page` and `termination` have several."""
 
 _CHUNK = re.compile(r", chunk \d+$")
 
 
 def stages(functions: Sequence[FunctionCall]) -> list[Stage]:
-    """The stage of each call of one path (figures 9-11): the place where it was chosen."""
+    """List the stage of each call of a path (figures 9-11): facts, chunks or neighbors."""
     assigned: list[Stage] = []
     previous: str | None = None
     for call in functions:
@@ -180,26 +180,28 @@ def stages(functions: Sequence[FunctionCall]) -> list[Stage]:
     return assigned
 
 
-EVIDENCE_KEPT = 20_000  # characters of the evidence that a line keeps; all of it is measured
+EVIDENCE_KEPT = 20_000  # characters of evidence in a line; the scores use all of it
 
 RATED_TOKENS = 32_000
-"""The most tokens in which a rater looks for supporting facts at once; more are rated in pieces."""
+"""The most tokens of a text for one rating of recall; a longer text is rated in pieces."""
 
 _RATER_FAILED = "The rater failed: "
 
 
 class Scorer:
-    """Measures readings, and rates them with a `rater`, until there is a `rater_failure`."""
+    """The scorer of readings, with a `rater` if given; `rater_failure` ends the evaluation."""
 
     def __init__(self, rater: Decider | None = None) -> None:
         self.rater_failure: GraphReaderError | None = None
         self.rater = rater
         self._breaker = CircuitBreaker()
 
-    async def score(self, record: Record, reading: Reading, context: Context) -> dict[str, Any]:
-        """The figures of a reading of the record in this context.
+    async def score(
+        self, record: Record, reading: Reading, context: QuestionContext
+    ) -> dict[str, Any]:
+        """Compute the figures of a reading of a record.
 
-        A rater that fails leaves its figure null, with a note and the text in `unrated`.
+        If a rating fails its figure is null, with a note, and the text is kept in `unrated`.
         """
         figures = await asyncio.to_thread(_measure, record, reading, context)
         if self.rater is None:
@@ -207,7 +209,7 @@ class Scorer:
         return (await self.rate(record, figures))[0]
 
     async def rate(self, record: Record, line: Line) -> tuple[dict[str, Any], Usage]:
-        """The line of a reading with the ratings that it lacks, and the cost of these."""
+        """Add the missing ratings to the line of a reading; return it with their cost."""
         assert self.rater is not None
         rated, usage = dict(line), Usage()
         answer = line["answer"] if line["answered"] else ""
@@ -236,10 +238,10 @@ class Scorer:
     async def _rate_piece(
         self, question: str, facts: Sequence[str], rated: dict[str, Any], name: str
     ) -> Usage:
-        """Rate the first piece of an unrated text, and take the piece off it.
+        """Rate the first piece of an unrated text, and remove the piece from the text.
 
-        The facts that the first rating calls relevant are those of the question: only they are
-        looked for in all further pieces and texts.
+        The first rating decides which facts are relevant; later pieces and texts are searched only
+        for these.
         """
         assert self.rater is not None
         text, numbers = rated["unrated"][name], rated.get("relevant") or range(1, len(facts) + 1)
@@ -261,14 +263,16 @@ class Scorer:
 
 
 def check_packages(records: Iterable[Record]) -> None:
-    """Raise UsageError if a package is missing that measuring these records needs."""
+    """Raise UsageError if a package is missing that the metrics of these records need."""
     rouge("a", ["a"], "en")
     for language in {one.language for one in records if one.keywords is not None}:
         f1_star("a", ["a"], "a", language)
 
 
-def failed_figures(record: Record, error: GraphReaderError, context: Context) -> dict[str, Any]:
-    """The figures of a reading that failed: it counts as unanswered."""
+def failed_figures(
+    record: Record, error: GraphReaderError, context: QuestionContext
+) -> dict[str, Any]:
+    """Make the figures of a failed reading, which counts as unanswered."""
     usage = error.spent if isinstance(error, DecisionError) else Usage()
     reading = Reading(record.question, "", "", answered=False, corpus="", plan="", usage=usage)
     nothing = dict.fromkeys(("recall", "facts_recall", "chunk_recall", "unrated"))
@@ -276,15 +280,15 @@ def failed_figures(record: Record, error: GraphReaderError, context: Context) ->
 
 
 def supporting_facts(record: Record) -> tuple[list[str], list[str]]:
-    """The supporting sentences, and the gold documents of which no sentence is named."""
+    """Return (supporting sentences, texts of gold documents without a named sentence)."""
     sentences = [place.sentence for place in record.supporting if place.sentence]
     named = {place.document for place in record.supporting if place.sentence}
     documents = [record.documents[n].text for n in record.gold_documents if n not in named]
     return sentences, documents
 
 
-def _measure(record: Record, reading: Reading, context: Context) -> dict[str, Any]:
-    """The figures of a reading that need no model; those of the raters are null."""
+def _measure(record: Record, reading: Reading, context: QuestionContext) -> dict[str, Any]:
+    """Compute the figures of a reading that need no model; ratings are null."""
     evidence = {"recall": reading.evidence}
     if reading.facts_read:
         evidence["facts_recall"] = "\n".join(reading.facts_read)
@@ -320,7 +324,7 @@ def _measure(record: Record, reading: Reading, context: Context) -> dict[str, An
 
 
 def _answer_figures(record: Record, answer: str) -> dict[str, Any]:
-    """How good an answer is; an empty text stands for none. Null is what does not apply."""
+    """Score an answer ("" if there is none); scores that do not apply are null."""
     references, language = record.answers, record.language
     figures: dict[str, Any] = dict.fromkeys(("em", "f1", "f1_star", "rouge", "choice"))
     if references:

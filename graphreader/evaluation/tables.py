@@ -1,4 +1,4 @@
-"""Tables of an evaluation: how they are made of readings, and what people see of them."""
+"""Tables of an evaluation: made from readings, and formatted for people."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 Style = Literal["text", "percent", "count", "decimal", "tokens", "seconds", "dollars"]
-"""How people see the numbers of a column."""
+"""The number format of a column."""
 
 DASH = "–"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value (None: a dash), perhaps with its 95 % interval, and over how many questions."""
+    """A cell: a value (None: a dash), its 95 % interval, and the number `n` of questions."""
 
     value: float | str | None = None
     low: float | None = None
@@ -29,12 +29,12 @@ class Cell:
 
     @property
     def number(self) -> float | None:
-        """The value, if it is a number."""
+        """The value if it is a number, else None."""
         return self.value if isinstance(self.value, int | float) else None
 
     @classmethod
     def of(cls, value: "CellValue", questions: int | None = None) -> "Cell":
-        """A cell of any value; an interval has an `n` if it is not over all `questions`."""
+        """Make a cell; `n` is set if an interval is not over all `questions`."""
         if isinstance(value, Cell):
             return value
         if not isinstance(value, Interval):
@@ -48,10 +48,10 @@ CellValue = Cell | Interval | float | str | None
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column. `ranked`: more is better, and the best of a section is in bold.
+    """A column of a table; `ranked`: more is better, and the best of a section is in bold.
 
-    `aggregate` makes a cell from the column `of` (or its name). `missing` says why a shown
-    column may be empty; a `varied` one is shown if our rows differ in it.
+    `aggregate` makes a cell from the column `of` (or its name) of the readings. `missing` says why
+    a shown column may be empty. A `varied` column is shown only if our rows differ in it.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """Cells by columns, perhaps printed in a `paper`; golden is not `ranked`: never the best."""
+    """A row: cells by columns; `paper`: a paper prints it. Golden is not `ranked`."""
 
     cells: Mapping[str, Cell]
     paper: bool = False
@@ -76,7 +76,7 @@ class TableRow:
         return self.cells.get(column) or Cell()
 
     def with_cells(self, values: Mapping[str, CellValue]) -> "TableRow":
-        """The row with more cells."""
+        """Copy the row with more cells."""
         cells = {name: Cell.of(value) for name, value in values.items()}
         return replace(self, cells={**self.cells, **cells})
 
@@ -88,14 +88,14 @@ def row(
     ranked: bool = True,
     questions: int | None = None,
 ) -> TableRow:
-    """A row of values by the names of their columns; `questions` is how many it is about."""
+    """Make a row of values by column; `questions` is the number of its questions."""
     cells = {name: Cell.of(value, questions) for name, value in values.items()}
     return TableRow(cells, paper, ranked and not paper)
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rows that are compared with each other, such as those of one dataset and length."""
+    """A section of a table: rows that are compared, for example of one dataset and length."""
 
     title: str
     rows: tuple[TableRow, ...]
@@ -103,7 +103,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table. Its files have its `name`; `notes` stand below it, the `warning` above it."""
+    """A table; its files have its `name`, `notes` stand below it, the `warning` above it."""
 
     name: str
     title: str
@@ -119,7 +119,7 @@ class Table:
 
     @property
     def own_rows(self) -> list[TableRow]:
-        """The rows that were measured here."""
+        """The rows that we measured."""
         return [row for row in self.rows if not row.paper]
 
     def varies(self, column: str) -> bool:
@@ -128,7 +128,7 @@ class Table:
 
 
 def visible_columns(table: Table, section: Section) -> list[Column]:
-    """The columns in which the section has a value, or that say why they are empty."""
+    """The columns that a section shows: with a value, or with a reason for being empty."""
     return [
         column
         for column in table.columns
@@ -141,7 +141,7 @@ def visible_columns(table: Table, section: Section) -> list[Column]:
 
 
 def footnotes(table: Table) -> list[str]:
-    """The table's notes, the reasons of empty columns, and the meaning of n; each once."""
+    """List the notes below a table: its own, reasons for empty columns, the meaning of n."""
     own = table.own_rows
     empty = [one for one in table.columns if all(row[one.name].value is None for row in own)]
     notes = [*table.notes, *(column.missing for column in empty if column.missing)]
@@ -151,7 +151,7 @@ def footnotes(table: Table) -> list[str]:
 
 
 def best_values(section: Section, column: str) -> tuple[float | None, float | None]:
-    """The highest and second highest value of the ranked rows as printed; None if all are equal."""
+    """The highest two values of the ranked rows, rounded; (None, None) if all are equal."""
     values = [row[column].number for row in section.rows if row.ranked]
     known = [round(value, 3) for value in values if value is not None]
     distinct = sorted(set(known), reverse=True)
@@ -159,7 +159,7 @@ def best_values(section: Section, column: str) -> tuple[float | None, float | No
 
 
 def format_cell(cell: Cell, style: Style, *, interval: bool = True) -> str:
-    """The cell for people: `45.0 (38.2–52.1; n 38)`, `4,096`, `9.4k`, or a dash."""
+    """Format a cell for people: `45.0 (38.2–52.1; n 38)`, `4,096`, `9.4k`, or a dash."""
     brackets = []
     if interval and cell.low is not None and cell.high is not None:
         to = "–" if cell.low >= 0 else " to "
@@ -189,7 +189,7 @@ _FORMATS: Mapping[Style, Callable[[float], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TableSpec:
-    """A declared table, see `paper_tables.toml`; `prepare` and `rows` take a section."""
+    """The declaration of a table in `paper_tables.toml`; `prepare` and `rows` take a section."""
 
     name: str
     title: str
@@ -208,7 +208,7 @@ MakeRows = Callable[[TableSpec, "DataFrame"], list[TableRow]]
 
 
 def make_table(spec: TableSpec, frame: "DataFrame") -> Table | None:
-    """The table of these readings; None if it has no row."""
+    """Make a table of readings by its declaration; None if it has no row."""
     readings = _select(frame, spec.readings)
     rows: dict[str, list[TableRow]] = {}
     for group in grouped(readings, *spec.sections):
@@ -229,7 +229,7 @@ def _select(readings: "DataFrame", values: Mapping[str, Any]) -> "DataFrame":
 
 
 def _notes(spec: TableSpec, readings: "DataFrame", table: Table) -> Iterable[str]:
-    """The sentences, and the texts whose `when` is met by the readings or by rows of a paper."""
+    """Yield the notes of a table whose condition `when`, if any, is met by readings or rows."""
     for note in spec.notes:
         if isinstance(note, str):
             yield note
@@ -241,16 +241,16 @@ def _notes(spec: TableSpec, readings: "DataFrame", table: Table) -> Iterable[str
 
 
 def group_row(columns: Iterable[Column], group: "DataFrame", **cells: CellValue) -> TableRow:
-    """The row of a group of readings: a cell in each column that has a measure, and `cells`."""
+    """Make the row of a group of readings, from the columns with a measure and `cells`."""
     ranked = value(group, "reader") != GOLDEN
     return row({**group_cells(columns, group), **cells}, ranked=ranked, questions=questions(group))
 
 
 def group_cells(columns: Iterable[Column], group: "DataFrame") -> dict[str, CellValue]:
-    """The cells of a group of readings, in the columns that have a measure."""
+    """Compute the cells of a group of readings in the columns that have a measure."""
     return {one.name: one.aggregate(group, one.of or one.name) for one in columns if one.aggregate}
 
 
 def group_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
-    """A row for each group of readings with the same values of the columns `by`."""
+    """Make a row for each group of readings with equal values in the columns `by`."""
     return [group_row(spec.columns, group) for group in grouped(section, *spec.by)]

@@ -1,7 +1,7 @@
 """The variants of GraphReader that an evaluation compares: modes, ablations and sweeps.
 
-An ablation lacks a part (paper, section 4.3 and table 4), a sweep changes one number (figures 3 and
-4). Random choices depend on seed and question only.
+An ablation leaves out a part (paper, section 4.3 and table 4), a sweep changes one number (figures
+3 and 4). Random choices depend only on seed and question.
 """
 
 import re
@@ -29,7 +29,7 @@ ALL_NEIGHBORS = 100_000  # of which one is drawn, each with the same chance
 
 
 class WithoutPlan(Planning):
-    """Takes the question as the rational plan and asks no model for one."""
+    """Planning without a rational plan: the question is the plan, and no model is asked."""
 
     async def rational_plan(self, state: RunState, runtime: Runtime[None]) -> Update:
         """Return the question as the plan."""
@@ -38,14 +38,14 @@ class WithoutPlan(Planning):
 
 
 class RandomInitialNodes(Planning):
-    """Draws the initial nodes at random among all key elements."""
+    """Planning with random initial nodes, drawn among all key elements."""
 
     def __init__(self, deps: AgentDependencies, seed: int) -> None:
         super().__init__(deps)
         self._seed = seed
 
     async def initial_nodes(self, state: RunState, runtime: Runtime[None]) -> Update:
-        """Draw as many different key elements as there are paths."""
+        """Draw one key element for each path, all different."""
         random = Random(f"{self._seed} {state['question']}")
         number = self._deps.limits.initial_nodes
         shares = [random.random() for _ in range(4 * number)]
@@ -57,7 +57,7 @@ class RandomInitialNodes(Planning):
 
 
 class RandomNeighbors(Exploration):
-    """Goes to a random unvisited neighbor as long as there is one."""
+    """Exploration of random neighbors: always move on to an unvisited neighbor."""
 
     def __init__(self, deps: AgentDependencies, seed: int) -> None:
         super().__init__(deps)
@@ -87,14 +87,14 @@ WITHOUT_PLAN = NodeSet(planning=WithoutPlan)
 
 @cache
 def without_node_selection(seed: int) -> NodeSet:
-    """The nodes of an agent that chooses initial nodes and neighbors at random."""
+    """Make the node functions of an agent with random initial nodes and neighbors."""
     planning = partial(RandomInitialNodes, seed=seed)
     return NodeSet(planning=planning, exploration=partial(RandomNeighbors, seed=seed))
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """GraphReader with changed settings or other nodes; `is_study`: it is no mode."""
+    """A variant of GraphReader, by settings or node functions; `is_study`: not just a mode."""
 
     name: str
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -102,8 +102,8 @@ class Variant:
     is_study: bool = True
 
     def settings(self, settings: Settings) -> Settings:
-        """The settings with the variant's changes. Raises SettingsError."""
-        # An ablation or a sweep is one of the paper's reader.
+        """Apply the changes of the variant to settings. Raises SettingsError."""
+        # Ablations and sweeps change the paper's mode.
         mode = {"mode": "paper"} if self.is_study else {}
         return Settings.read(**{**settings.model_dump(exclude_unset=True), **mode, **self.changes})
 
@@ -128,16 +128,16 @@ _VARIANTS = {
 
 _SWEEPS: Mapping[str, str] = {"nodes": "initial_nodes", "chunk": "chunk_tokens"}
 SWEEP_NAME = rf"^{GRAPHREADER}-({'|'.join(_SWEEPS)})-(\d{{1,9}})\Z"
-"""Matches the name of a sweep, with what it changes and the number."""
+"""The pattern of a sweep's name; its groups are the changed setting and the number."""
 
 
 def is_graphreader(name: str) -> bool:
-    """Whether a reader of this name would be GraphReader or one of its variants."""
+    """Whether a name is GraphReader's or of one of its variants."""
     return name == GRAPHREADER or name.startswith(f"{GRAPHREADER}-")
 
 
 def variant(name: str) -> Variant:
-    """The variant of that name. Raises UsageError, which lists all names, if there is none."""
+    """Find a variant by its name. Raises UsageError, which lists all names."""
     if name in _VARIANTS:
         return _VARIANTS[name]
     if sweep := re.match(SWEEP_NAME, name):
@@ -147,6 +147,6 @@ def variant(name: str) -> Variant:
 
 
 def is_study(name: str) -> bool:
-    """Whether a reader is an ablation or a sweep of GraphReader."""
+    """Whether a name is of an ablation or a sweep of GraphReader."""
     known = name in _VARIANTS or re.match(SWEEP_NAME, name)
     return bool(known) and variant(name).is_study

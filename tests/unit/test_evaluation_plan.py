@@ -14,14 +14,14 @@ from graphreader.estimate import estimate
 from graphreader.evaluation.costs import PROMPT, REPLY, Cost, estimate_costs
 from graphreader.evaluation.datasets.record import Record, SourceText, Supporting
 from graphreader.evaluation.plan import (
-    Plan,
+    EvaluationPlan,
     Pool,
     length_label,
     lengthened,
     parse_length,
 )
 from graphreader.evaluation.results import documents_of
-from graphreader.evaluation.runner import Arm
+from graphreader.evaluation.runner import Condition
 from graphreader.llm.window import BuildingMeasurer
 from graphreader.settings import Settings
 from graphreader.tokens import count
@@ -277,28 +277,30 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Plan:
+def story(tmp_path: Path) -> EvaluationPlan:
     """Two questions about one text of 4,000 tokens, with evidence for the second."""
     text = "\n\n".join(f"Sentence number {n} tells of {n} sheep." for n in range(400))
     return plan_of(write(tmp_path, {"q0": text, "q1": text}, lacks={"q0"}))
 
 
 async def costs(
-    names: list[str], settings: Settings, plan: Plan, rater: Settings | None = None
+    names: list[str], settings: Settings, plan: EvaluationPlan, rater: Settings | None = None
 ) -> list[Cost]:
     """The costs of all questions to these readers."""
     missing = [(group, len(group.records)) for group in plan.groups]
-    arms = [(Arm(FakeReader(name), settings), missing, []) for name in names]
-    return await estimate_costs(arms, rater)
+    conditions = [(Condition(FakeReader(name), settings), missing, []) for name in names]
+    return await estimate_costs(conditions, rater)
 
 
-async def cost(name: str, settings: Settings, plan: Plan, rater: Settings | None = None) -> Cost:
+async def cost(
+    name: str, settings: Settings, plan: EvaluationPlan, rater: Settings | None = None
+) -> Cost:
     (only,) = await costs([name], settings, plan, rater)
     return only
 
 
 # A graph is built once for all questions about a text, at what `graphreader estimate` says.
-async def test_graphreader(settings: Settings, story: Plan) -> None:
+async def test_graphreader(settings: Settings, story: EvaluationPlan) -> None:
     class Source:
         size = 0
 
@@ -317,7 +319,9 @@ async def test_graphreader(settings: Settings, story: Plan) -> None:
 
 
 # A variant costs what it is run with: `graphreader-paper` the same in every configured mode.
-async def test_variants(settings: Settings, story: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_variants(
+    settings: Settings, story: EvaluationPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
     paper = await cost("graphreader-paper", settings, story)
     limited = settings.model_copy(update={"initial_nodes": 1, "calls": 1})
     monkeypatch.setenv("GRAPHREADER_MODE", "paper")
@@ -331,7 +335,7 @@ async def test_variants(settings: Settings, story: Plan, monkeypatch: pytest.Mon
 
 
 # The whole text is sent with each question, as far as the window holds it.
-async def test_full_text(settings: Settings, story: Plan) -> None:
+async def test_full_text(settings: Settings, story: EvaluationPlan) -> None:
     size = story.groups[0].own_tokens
     whole = await cost("full-text", settings, story)
     narrow = settings.model_copy(update={"long_window": 2_000})
@@ -345,7 +349,7 @@ async def test_full_text(settings: Settings, story: Plan) -> None:
 
 # Pagination may send the text as often as a largest page has the words of a smallest one, and gists
 # send it once more; task-aware gists cost with each question.
-async def test_read_agent(settings: Settings, story: Plan) -> None:
+async def test_read_agent(settings: Settings, story: EvaluationPlan) -> None:
     size = story.groups[0].own_tokens
     names = ("read-agent-s-3", "read-agent-p-3", "read-agent-s-3-task-aware")
     one_by_one, at_once, aware = [await cost(name, settings, story) for name in names]
@@ -359,7 +363,7 @@ async def test_read_agent(settings: Settings, story: Plan) -> None:
 
 
 # Every kind of reader has a cost of its own; offline it is in calls alone.
-async def test_other_readers(settings: Settings, story: Plan) -> None:
+async def test_other_readers(settings: Settings, story: EvaluationPlan) -> None:
     calls = dict.fromkeys(["rag-bm25-3", "rag-embedding-1", "gistmem-retrieval-1", "gistmem"], 1)
     calls |= {"rag-pages-bm25-2": 1, "chunk-read": 2, "search-agent": MOST_CALLS + 1, "golden": 1}
     calls |= {"lightrag": 2}
@@ -374,11 +378,13 @@ async def test_other_readers(settings: Settings, story: Plan) -> None:
 
 # Raters are asked about each answer, and about evidence if data names any.
 @pytest.mark.parametrize(("name", "calls"), [("golden", (4, 6)), ("graphreader", (4, 8))])
-async def test_raters(settings: Settings, story: Plan, name: str, calls: tuple[int, int]) -> None:
+async def test_raters(
+    settings: Settings, story: EvaluationPlan, name: str, calls: tuple[int, int]
+) -> None:
     (group,) = story.groups
     with_evidence = replace(group, records=tuple(reversed(group.records)))
     estimated = [
-        (await cost(name, settings, Plan((one,)), rater=settings)).rating.calls
+        (await cost(name, settings, EvaluationPlan((one,)), rater=settings)).rating.calls
         for one in (group, with_evidence)
     ]
 
@@ -386,7 +392,7 @@ async def test_raters(settings: Settings, story: Plan, name: str, calls: tuple[i
 
 
 # Readers that build the same graph, or pages and gists, pay for them once; repeats are added up.
-async def test_shared_building(settings: Settings, story: Plan) -> None:
+async def test_shared_building(settings: Settings, story: EvaluationPlan) -> None:
     names = [
         "graphreader",
         "graphreader-adaptive",

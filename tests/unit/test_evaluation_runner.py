@@ -22,10 +22,15 @@ from graphreader.errors import (
 )
 from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.measures import read_results
-from graphreader.evaluation.plan import Plan, QuestionSelection, make_plan
+from graphreader.evaluation.plan import EvaluationPlan, QuestionSelection, make_plan
 from graphreader.evaluation.readers import EvaluatedReader, PreparedReader
 from graphreader.evaluation.results import BuildingFile, ReadingKey, ReadingsFile, ResultsFolder
-from graphreader.evaluation.runner import Arm, EqualBudgetFile, EvaluationRunner, within_budget
+from graphreader.evaluation.runner import (
+    Condition,
+    EqualBudgetFile,
+    EvaluationRunner,
+    within_budget,
+)
 from graphreader.evaluation.scoring import Scorer
 from graphreader.files import Line
 from graphreader.ingestion.loading.content import from_text
@@ -109,38 +114,38 @@ def write_pool(path: File, passages: int = 60) -> File:
     return path
 
 
-def plan_of(*data: str, **selection: Any) -> Plan:
+def plan_of(*data: str, **selection: Any) -> EvaluationPlan:
     return make_plan(data, QuestionSelection(**selection))
 
 
 @pytest.fixture
-def plan(tmp_path: File) -> Plan:
+def plan(tmp_path: File) -> EvaluationPlan:
     """Three questions about two texts."""
     return plan_of(write(tmp_path, {"q1": "one", "q2": "two", "q3": "one"}))
 
 
 @pytest.fixture
-def long_plan(tmp_path: File) -> Plan:
+def long_plan(tmp_path: File) -> EvaluationPlan:
     """Nine questions about nine texts."""
     return plan_of(write(tmp_path, {f"q{n}": f"text {n}" for n in range(9)}))
 
 
 async def run(
     out: File,
-    plan: Plan,
+    plan: EvaluationPlan,
     *readers: FakeReader,
     concurrency: int = 2,
     max_dollars: float | None = None,
 ) -> list[Line]:
     """Ask everything that the file lacks; all its lines."""
     lines: list[Line] = []
-    arms = [Arm(one, Settings()) for one in readers]
+    conditions = [Condition(one, Settings()) for one in readers]
     limits: dict[str, Any] = {"concurrency": concurrency, "max_dollars": max_dollars}
     with (
         ReadingsFile(out / "readings.jsonl", lines.append) as file,
         BuildingFile(out / "building.jsonl") as building,
     ):
-        await EvaluationRunner(plan, arms, file, building, Scorer(), **limits).run()
+        await EvaluationRunner(plan, conditions, file, building, Scorer(), **limits).run()
     return lines
 
 
@@ -150,7 +155,7 @@ def kept(out: File, name: str = "readings.jsonl") -> list[dict[str, Any]]:
 
 # Every question is put to every reader; questions about the same documents share one prepared
 # reader, and what it built goes when all of them are done.
-async def test_lines(plan: Plan, tmp_path: File) -> None:
+async def test_lines(plan: EvaluationPlan, tmp_path: File) -> None:
     one, other = FakeReader("one"), FakeReader("other")
     await run(tmp_path, plan, one, other)
     lines = kept(tmp_path)
@@ -193,7 +198,7 @@ async def test_golden(tmp_path: File) -> None:
 # A failed reading, whatever its answer says, is a line with its reason and cost, and the others go
 # on; a reader that cannot be prepared fails all its questions. Later only these are asked again and
 # a new reader; if none is missing, not even the contexts are built.
-async def test_failures(plan: Plan, tmp_path: File) -> None:
+async def test_failures(plan: EvaluationPlan, tmp_path: File) -> None:
     def fail_once(question: str) -> Reading:
         if question == "q1?" and first.asked.count("q1?") == 1:
             error = BudgetError("The budget is used up.")
@@ -256,7 +261,7 @@ async def test_cost_of_building(tmp_path: File) -> None:
     ids=["closed", "unavailable"],
 )
 async def test_ended(
-    long_plan: Plan, tmp_path: File, error: GraphReaderError, good: str, asked: list[str]
+    long_plan: EvaluationPlan, tmp_path: File, error: GraphReaderError, good: str, asked: list[str]
 ) -> None:
     def fail(question: str) -> Reading:
         if question != good:
@@ -272,7 +277,7 @@ async def test_ended(
 
 
 # Few contexts are open at a time; longer ones are asked after native ones.
-async def test_lengths(long_plan: Plan, tmp_path: File) -> None:
+async def test_lengths(long_plan: EvaluationPlan, tmp_path: File) -> None:
     data, pool = str(tmp_path / "data.jsonl"), write_pool(tmp_path / "pool.jsonl")
     reader = FakeReader()
     plan = plan_of(data, lengths=("native", "100", "200"), pool=pool)
@@ -309,10 +314,10 @@ async def rank(folder: File, tokens_read: dict[str, int]) -> list[dict[str, Any]
     ]
     (folder / "data.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
     plan = make_plan([str(folder / "data.jsonl")], QuestionSelection())
-    arm, (group,) = Arm(FakeReader("graphreader"), Settings()), plan.groups
-    keys = {arm.key(group, one): tokens_read.get(one.id) for one in group.records}
+    condition, (group,) = Condition(FakeReader("graphreader"), Settings()), plan.groups
+    keys = {condition.key(group, one): tokens_read.get(one.id) for one in group.records}
     with EqualBudgetFile(folder / "equal_reading.jsonl", OfflineEmbedder()) as file:
-        await file.rank(plan, [arm], {key: tokens for key, tokens in keys.items() if tokens})
+        await file.rank(plan, [condition], {key: tokens for key, tokens in keys.items() if tokens})
     return [json.loads(line) for line in file.path.read_text().splitlines()]
 
 
@@ -410,7 +415,7 @@ def test_append(path: File) -> None:
     ("run", "sentence"),
     [
         (None, r"has readings but no run\.json"),
-        *((run, "none of an evaluation: name another --out") for run in ("{", "[]", '{"a": 1}')),
+        *((run, "not the file of an evaluation: name another") for run in ("{", "[]", '{"a": 1}')),
     ],
 )
 def test_foreign_run(path: File, run: str | None, sentence: str) -> None:

@@ -14,7 +14,7 @@ from graphreader.errors import (
 )
 from graphreader.evaluation import scoring
 from graphreader.evaluation.datasets.record import Record, SourceText, Supporting
-from graphreader.evaluation.results import Context, corpus_of
+from graphreader.evaluation.results import QuestionContext, corpus_of
 from graphreader.evaluation.scoring import (
     EVIDENCE_KEPT,
     PermissiveRating,
@@ -48,7 +48,7 @@ RECORD = Record(
     supporting=(Supporting(0, SENTENCE), Supporting(2)),
 )
 CHOICE = replace(RECORD, options=("Paris", "Toronto"), gold_option=1, keywords="Toronto")
-CONTEXT = Context(RECORD)
+CONTEXT = QuestionContext(RECORD)
 IDS = [one.id for one in CONTEXT.documents]
 
 
@@ -127,7 +127,7 @@ async def test_line() -> None:
 # The passages of a record are one text, with their headings. A passage counts as read if a piece of
 # the text has half of it, or lies in it by half; a sentence of evidence is where a piece has it.
 async def test_one_text() -> None:
-    context = Context(replace(RECORD, dataset="own"), "text")
+    context = QuestionContext(replace(RECORD, dataset="own"), "text")
     (document,) = context.documents
     first, second = document.text.index("Another"), document.text.rindex("Another")
 
@@ -161,7 +161,7 @@ async def test_one_text() -> None:
 )
 def test_headings(title: str, language: str, heading: str) -> None:
     passages = (SourceText(title, "文本"), SourceText("T", "文本"))
-    context = Context(replace(RECORD, language=language, documents=passages), "text")
+    context = QuestionContext(replace(RECORD, language=language, documents=passages), "text")
 
     assert context.documents[0].text.startswith(f"{heading}文本\n\n")
 

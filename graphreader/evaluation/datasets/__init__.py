@@ -1,1 +1,1 @@
-"""Published question sets as records; `load` reads them all."""
+"""Question sets of published formats, which `load` reads as records."""

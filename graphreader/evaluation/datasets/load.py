@@ -1,4 +1,4 @@
-"""Loads question sets: data files of published formats, folders, samples of the package."""
+"""The loading of question sets: files of published formats, folders, samples of the package."""
 
 import csv
 import json
@@ -29,7 +29,7 @@ from graphreader.text.words import lower_words
 
 
 def musique_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of MuSiQue-Ans or MuSiQue-Full (github.com/StonyBrookNLP/musique).
+    """Read records of MuSiQue-Ans or MuSiQue-Full (github.com/StonyBrookNLP/musique).
 
     `{"id", "paragraphs": [{"idx", "title", "paragraph_text", "is_supporting"}], "question",
     "question_decomposition", "answer", "answer_aliases", "answerable"}`. The id begins with hops
@@ -58,7 +58,7 @@ def musique_records(rows: Iterable[Row]) -> Iterator[Record]:
 
 
 def hotpotqa_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of HotpotQA or 2WikiMultihopQA (hotpotqa/hotpot, Alab-NII/2wikimultihop).
+    """Read records of HotpotQA or 2WikiMultihopQA (hotpotqa/hotpot, Alab-NII/2wikimultihop).
 
     `{"_id", "question", "answer", "type", "level", "context": [[title, [sentence, ...]], ...],
     "supporting_facts": [[title, number of the sentence], ...]}`; 2WikiMultihopQA adds `evidences`.
@@ -99,7 +99,7 @@ def _supporting_facts(
 
 
 def quality_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of QuALITY (github.com/nyu-mll/quality) with stripped HTML.
+    """Read records of QuALITY (github.com/nyu-mll/quality), and strip its HTML.
 
     A row is an article with its questions: `{"article_id", "set_unique_id", "title", "article",
     "questions": [{"question", "question_unique_id", "options", "gold_label", "difficult"}]}`, where
@@ -127,7 +127,7 @@ def quality_records(rows: Iterable[Row]) -> Iterator[Record]:
 
 
 def qmsum_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of QMSum (github.com/Yale-LILY/QMSum), JSON Lines or a JSON file a meeting.
+    """Read records of QMSum (github.com/Yale-LILY/QMSum): JSON Lines, or one JSON file a meeting.
 
     `{"meeting_transcripts": [{"speaker", "content"}], "general_query_list": [{"query", "answer"}],
     "specific_query_list": [{"query", "answer", "relevant_text_span": [["12", "15"]]}]}`. Spans
@@ -154,7 +154,7 @@ def qmsum_records(rows: Iterable[Row]) -> Iterator[Record]:
 
 
 def scrolls_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of QMSum and NarrativeQA in SCROLLS (huggingface.co/datasets/tau/scrolls).
+    """Read records of QMSum and NarrativeQA in SCROLLS (huggingface.co/datasets/tau/scrolls).
 
     `{"id", "pid", "input", "output"}`, where the input is the question, an empty line and the text;
     several references are rows one after the other with one id. Which of both it is stands in the
@@ -175,7 +175,7 @@ def scrolls_records(rows: Iterable[Row]) -> Iterator[Record]:
 
 
 def _scrolls_parts(row: Row) -> tuple[str, str, str]:
-    """The id, the question and the text of a row."""
+    """Parse (id, question, text) from a row of SCROLLS."""
     question, _, text = row.text("input").partition("\n\n")
     return row.text("id"), question.strip(), text.strip()
 
@@ -188,7 +188,7 @@ _MARK = re.compile(
 
 
 def split_passages(context: str, titled: bool, default: str) -> tuple[SourceText, ...]:
-    """The numbered passages of a context; the whole as one document `default` if it has none.
+    """Split a context at its numbered marks; without marks it is one document `default`.
 
     If `titled`, the first line is the title. Marks count in order, the first at the beginning.
     """
@@ -212,7 +212,7 @@ _TITLED = {"hotpotqa", "2wikimqa", "musique"}
 
 
 def longbench_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of LongBench (github.com/THUDM/LongBench, "Data Format") and LongBench-E.
+    """Read records of LongBench (github.com/THUDM/LongBench, "Data Format") and LongBench-E.
 
     `{"input", "context", "answers", "length", "dataset", "language", "all_classes", "_id"}`. It
     names no evidence. Its datasets are called "longbench-hotpotqa" and so on, for they are samples
@@ -238,7 +238,7 @@ _WITHOUT_F1_STAR = ("factrecall", "dureader")
 
 
 def lv_eval_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of LV-Eval (github.com/infinigence/LVEval, "Data Format").
+    """Read records of LV-Eval (github.com/infinigence/LVEval, "Data Format").
 
     `{"input", "context", "answers", "length", "dataset", "language", "answer_keywords",
     "confusing_facts"}`, one file a dataset and level: `hotpotwikiqa_mixup_16k.jsonl`. It names no
@@ -278,7 +278,7 @@ def is_narrativeqa_folder(path: Path) -> bool:
 
 
 def narrativeqa_folder_records(folder: Path) -> Iterator[Record]:
-    """The records of the test split in the published folder (github.com/deepmind/narrativeqa).
+    """Read NarrativeQA's test split from its folder (github.com/deepmind/narrativeqa).
 
     It has `documents.csv` (document_id, set, kind, wiki_title, ...), `qaps.csv` (document_id, set,
     question, answer1, answer2, ...), and `tmp/ID.content` for stories that its script downloads.
@@ -312,14 +312,14 @@ def _csv_rows(path: Path) -> Iterator[dict[str, str]]:
 
 
 def _story(path: Path) -> str:
-    """The text of a story, a plain or HTML file; empty if it can be read as neither."""
+    """Read the text of a story, a plain or HTML file; "" if it is neither."""
     try:
         data = path.read_bytes()
         if _HTML_STORY.search(data[:4096]):
             return read_html(data, path.name).text.strip()
         return read_text(data, path.name).text.lstrip("\ufeff").strip()
     except (OSError, DocumentError):
-        return ""  # a failed download: its questions are left out, as those of vanished stories
+        return ""  # a failed download: its questions are left out
 
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -340,11 +340,11 @@ _FORMATS: Mapping[str, tuple[set[str], Callable[[Iterable[Row]], Iterator[Record
     "QMSum": ({"meeting_transcripts"}, qmsum_records),
     "SCROLLS": ({"id", "pid", "input", "output"}, scrolls_records),
 }
-"""For each format the keys that the first row of a file must have, and what reads the rows."""
+"""The known formats: keys that the first row of a file must have, and a function to read it."""
 
 
 def load(source: str | Path, *, limit: int | None = None) -> list[Record]:
-    """The records of a source, in its order; formats are recognized by content.
+    """Read the records of a source in its order; the format is recognized by content.
 
     A source is a data file, a folder, NarrativeQA's folder, "samples" or "samples/NAME".
     `limit` keeps the first records of each dataset and length. Raises DatasetError with file
@@ -369,10 +369,11 @@ def load(source: str | Path, *, limit: int | None = None) -> list[Record]:
 
 
 def join_evidence(records: Iterable[Record], originals: Iterable[Record]) -> list[Record]:
-    """The records with the evidence of an original that has the same question and an equal answer.
+    """Add evidence to records from originals with an equal question and answer.
 
-    A record keeps its own evidence. It gets none if a passage with evidence is not found in it, by
-    its words or, in versions of an article that differ, by its title: then without the sentence.
+    A record keeps its own evidence. Each passage with evidence must be found in the record by its
+    words, or by its title if the article differs: then the sentence is left out. Otherwise the
+    record gets no evidence.
     """
     by_question: dict[str, list[Record]] = {}
     for one in originals:
@@ -386,7 +387,7 @@ def join_evidence(records: Iterable[Record], originals: Iterable[Record]) -> lis
 
 
 def _places(record: Record, original: Record) -> tuple[Supporting, ...]:
-    """The places of the original's evidence in the record; none unless all are found."""
+    """Find the places of an original's evidence in a record; none unless all are found."""
     if not {*map(_words, record.answers)} & {*map(_words, original.answers)}:
         return ()
     texts = [EvidenceText(one.text, record.language) for one in record.documents]
@@ -411,7 +412,7 @@ def _words(text: str) -> str:
 
 
 def data_files(source: str | Path) -> list[Path]:
-    """The files, or NarrativeQA's folder, that `load` reads for a source."""
+    """List the files, or NarrativeQA's folder, that `load` reads for a source."""
     path = Path(source).expanduser()
     if not path.exists() and path.parts[:1] == (SAMPLES.name,):
         path = SAMPLES.joinpath(*path.parts[1:])
@@ -430,7 +431,7 @@ def data_files(source: str | Path) -> list[Path]:
 
 
 def _records(path: Path) -> tuple[bool, Iterator[Record]]:
-    """Whether a file is in our own format, and its records by the first format that fits."""
+    """Read a file by the first format that fits; return (is our own format, records)."""
     if path.is_dir():
         return False, narrativeqa_folder_records(path)
     rows = read_rows(path)
@@ -447,7 +448,7 @@ def _records(path: Path) -> tuple[bool, Iterator[Record]]:
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """Read JSON Lines, or in .json a list of objects or one, row by row. Raises DatasetError."""
+    """Yield the rows of JSON Lines, or of .json: a list or one object. Raises DatasetError."""
     number = 0
     try:
         with path.open(encoding="utf-8-sig") as file:

@@ -1,4 +1,4 @@
-"""Records, which every dataset becomes, the rows that they are made of, and our own format."""
+"""The record of a question, which every dataset is converted to; rows of files; our own format."""
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A document of a record: a paragraph of an encyclopedia, a story, a meeting's transcript."""
+    """A document of a record: title and text, for example a paragraph of an encyclopedia."""
 
     title: str
     text: str
@@ -24,7 +24,7 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class Supporting:
-    """A place of evidence: the document's index, and a sentence as quoted, if one is named."""
+    """The place of evidence: the index of a document, and a quoted sentence, if named."""
 
     document: int
     sentence: str = ""
@@ -32,10 +32,10 @@ class Supporting:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A question of a dataset, with the documents to read for it.
+    """The record of a question of a dataset, with the documents to read for it.
 
     `answers` are equally good references, `kind` the dataset's class of the question, `subset`
-    a part with table sections of its own. `keywords` are those of LV-Eval's F1*, None if it
+    a part with table sections of its own. `keywords` are for LV-Eval's F1*, None if it
     does not apply. `length` is "native" or the target, such as "64k".
     """
 
@@ -55,13 +55,13 @@ class Record:
 
     @property
     def gold_documents(self) -> tuple[int, ...]:
-        """Indexes of the documents with evidence, each once, in order."""
+        """The indexes of the documents with evidence, each once, in order."""
         return tuple(sorted({place.document for place in self.supporting}))
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A JSON object of a data file; a wrong value raises DatasetError with `where` it stands."""
+    """A JSON object of a data file; a wrong value raises DatasetError with its place `where`."""
 
     values: Mapping[str, Any]
     where: str
@@ -69,11 +69,11 @@ class Row:
     folder: Path = Path()
 
     def wrong(self, fault: str) -> DatasetError:
-        """A DatasetError that names the row's place and its fault."""
+        """Make a DatasetError that names the row's place and its fault."""
         return DatasetError(f"{self.where}: {fault}")
 
     def get(self, key: str, kind: type[T], default: T | None = None) -> T:
-        """The value of a key, which has this type; `default` if it is missing or null."""
+        """Read a value of a given type; `default` if it is missing or null."""
         value = self.values.get(key)
         if value is None and default is not None:
             return default
@@ -85,18 +85,18 @@ class Row:
             raise self.wrong(f'"{key}": {fault}.') from None
 
     def text(self, key: str) -> str:
-        """A text that must not be missing or blank."""
+        """Read a text that must not be missing or blank."""
         text = self.optional_text(key)
         if not text.strip():
             raise self.wrong(f'"{key}" must be a text that is not empty.')
         return text
 
     def optional_text(self, key: str) -> str:
-        """A text or number as text; empty if it is missing or null."""
+        """Read a text or number as text; "" if it is missing or null."""
         return self.get(key, str, "")
 
     def rows(self, key: str) -> list["Row"]:
-        """A list of objects, empty if it is missing or null."""
+        """Read a list of objects; empty if it is missing or null."""
         values = self.get(key, list[dict[str, Any]], [])
         places = (f"{self.where}, {key}[{n}]" for n in range(len(values)))
         return [
@@ -104,7 +104,7 @@ class Row:
         ]
 
     def check_keys(self, keys: Set[str]) -> None:
-        """Raise DatasetError for a key that is neither one of these nor ignored."""
+        """Raise DatasetError for a key that is neither known nor ignored."""
         if unknown := self.values.keys() - keys - _IGNORED:
             raise self.wrong(f"there is no key {', '.join(sorted(unknown))}: is it misspelt?")
 
@@ -115,7 +115,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def distinct(texts: Iterable[str]) -> tuple[str, ...]:
-    """The texts that are not blank, each once, in their order."""
+    """Keep the texts that are not blank, each once, in their order."""
     return tuple(dict.fromkeys(text for text in texts if text.strip()))
 
 
@@ -123,7 +123,7 @@ _IGNORED = {
     *("answerable", "decomposition", "evidences", "exact", "hops", "level", "metadata"),
     *("narrativeqa_document_id", "note", "sentence_idx"),
 }
-"""`metadata`, and further keys of some published sets in our own format."""
+"""The keys of our own format that are ignored, such as `metadata`."""
 
 _RECORD_KEYS = {
     *("id", "dataset", "question", "answers", "documents", "supporting", "language", "options"),
@@ -132,7 +132,7 @@ _RECORD_KEYS = {
 
 
 def own_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """The records of our own format (docs/evaluation.md) that can be answered."""
+    """Read the answerable records of our own format (docs/evaluation.md)."""
     for row in rows:
         if row.values.get("answerable") is False:
             continue
@@ -163,7 +163,7 @@ def own_records(rows: Iterable[Row]) -> Iterator[Record]:
 
 
 def _own_document(row: Row) -> SourceText:
-    """A document; `text_file` is a path within the folder of the data file."""
+    """Read a document; `text_file` is a path within the folder of the data file."""
     row.check_keys({"title", "text", "text_file"})
     title, text, name = map(row.optional_text, ("title", "text", "text_file"))
     if not name:
@@ -177,7 +177,7 @@ def _own_document(row: Row) -> SourceText:
 
 
 def _own_evidence(row: Row, documents: tuple[SourceText, ...]) -> Supporting:
-    """A document with a sentence, or with the first and last of some `lines`, from 0."""
+    """Read a place of evidence: a document with a sentence, or with `lines` (first, last)."""
     row.check_keys({"doc", "sentence", "lines"})
     doc = row.get("doc", int)
     if not 0 <= doc < len(documents):
@@ -188,7 +188,7 @@ def _own_evidence(row: Row, documents: tuple[SourceText, ...]) -> Supporting:
 
 
 def lines_of(row: Row, document: int, text: str, ends: tuple[int, int]) -> Supporting:
-    """Evidence at lines of a document; `ends` are the first and the last one, from 0."""
+    """Make a place of evidence of the lines `ends` (first, last; from 0) of a document."""
     lines = text.split("\n")
     first, last = ends
     if not 0 <= first <= last < len(lines):

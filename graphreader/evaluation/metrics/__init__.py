@@ -1,1 +1,1 @@
-"""The papers' metrics, each exact to its published code, without a model and without downloads."""
+"""Metrics of the papers as in their published code, without a model and without downloads."""

@@ -1,4 +1,4 @@
-"""Metrics of an answer, 0 to 1, after published code: each function says where it differs."""
+"""Metrics of an answer, from 0 to 1, after published code; each function names differences."""
 
 import re
 import string
@@ -25,26 +25,26 @@ _NO_CHINESE_SIGNS = str.maketrans("", "", string.punctuation + _CHINESE_SIGNS)
 
 
 def normalized(text: str, language: str) -> str:
-    """The text as SQuAD 1.1 and LongBench compare it: lower case, no punctuation, no articles."""
+    """Normalize a text as SQuAD 1.1 and LongBench do: lower case, no punctuation, no articles."""
     if language == "zh":
         return "".join(text.lower().translate(_NO_CHINESE_SIGNS).split())
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_NO_SIGNS)).split())
 
 
 def units(text: str, language: str) -> list[str]:
-    """The words of the normal form; in Chinese its characters."""
+    """The words of a normalized text; in Chinese its characters."""
     normal = normalized(text, language)
     return list(normal) if language == "zh" else normal.split()
 
 
 def exact_match(answer: str, references: Sequence[str], language: str) -> float:
-    """1 if the answer's normal form is that of one of the references, else 0, as SQuAD has it."""
+    """Exact match as in SQuAD: 1 if the normalized answer equals a normalized reference, else 0."""
     answered = normalized(answer, language)
     return float(any(answered == normalized(one, language) for one in references))
 
 
 def f1(answer: str, references: Sequence[str], language: str) -> float:
-    """F1 of the common words with the best of the references; 0 without references.
+    """F1 of the words that answer and best reference share; 0 without references.
 
     As SQuAD 1.1 and LongBench: nothing in common is 0 also if both are empty (unlike SQuAD
     2.0). Chinese counts by characters; LongBench cuts jieba's words, so its figures are a
@@ -55,7 +55,7 @@ def f1(answer: str, references: Sequence[str], language: str) -> float:
 
 
 def overlap(answered: Sequence[str], reference: Sequence[str]) -> float:
-    """F1 of two bags of words: a word counts as often as it stands in both."""
+    """F1 of two bags of words; a word counts as often as it stands in both."""
     common = (Counter(answered) & Counter(reference)).total()
     if not common:
         return 0.0
@@ -77,14 +77,14 @@ def import_extra(module: str, feature: str) -> Any:
 
 
 def chinese_words(text: str) -> list[str]:
-    """The words of a Chinese text, cut by jieba and then normalized, as LV-Eval does it."""
+    """Cut a Chinese text into words by jieba and normalize them, as LV-Eval does."""
     cut = _jieba().cut(text, cut_all=False)
     return [normal for word in cut if (normal := normalized(word, "zh"))]
 
 
 @cache
 def _jieba() -> Any:
-    """The tokenizer; its dictionary is loaded here, as jieba itself would log and write to /tmp."""
+    """Load jieba's tokenizer and its dictionary, without jieba's log and files in /tmp."""
     tokenizer = import_extra("jieba", "F1* of Chinese answers").Tokenizer()
     tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
     tokenizer.initialized = True
@@ -92,7 +92,7 @@ def _jieba() -> Any:
 
 
 _KEYWORD_RECALL_EN, _KEYWORD_RECALL_ZH = 0.2, 0.4
-"""The least share of the keywords' words that an answer must have."""
+"""The least share of the keywords' words that an answer must have, in English and Chinese."""
 
 _BLACKLIST_EN = frozenset(
     re.findall(
@@ -115,7 +115,7 @@ _BLACKLIST_ZH = frozenset(
 
 
 def f1_star(answer: str, references: Sequence[str], keywords: str | None, language: str) -> float:
-    """LV-Eval's F1*: F1 with the first reference, and 0 if too few keywords are in the answer.
+    """F1* of LV-Eval: F1 with the first reference, or 0 if the answer has too few keywords.
 
     As in its published code, from which its README differs: F1 is of all words, the blacklist
     only of keywords; without keywords a Chinese reference takes their place, and English has no
@@ -152,10 +152,10 @@ _IN_BRACKETS = re.compile(r"[(（]([A-Za-z])[)）]")
 
 
 def chosen_option(answer: str, options: Sequence[str]) -> int | None:
-    """The index, from 0, of the option that the answer chooses; None if that is not clear.
+    """The index, from 0, of the option that an answer chooses; None if the choice is unclear.
 
-    It is named by its letter ("B", "(B)", "Option B"), its number from 1, or its own words. An
-    answer that is an option word for word goes before labels. Several labels choose nothing.
+    An answer names an option by its letter ("B", "(B)", "Option B"), its number from 1, or its own
+    words. An answer equal to an option goes before labels. Several labels choose nothing.
     """
     # The Chinese normal form keeps the articles: "A" may be a letter.
     whole = normalized(answer, "zh")
@@ -172,7 +172,7 @@ def chosen_option(answer: str, options: Sequence[str]) -> int | None:
 
 
 def _labels(answer: str, number: int) -> set[int]:
-    """The indexes of the options whose letter or number is named as such."""
+    """The indexes of the options whose letter or number an answer names."""
     if alone := _ALONE.fullmatch(answer.strip()):
         labels = [alone[1]]
     else:
@@ -185,7 +185,7 @@ def _labels(answer: str, number: int) -> set[int]:
 
 
 def _quoted_options(answered: str, options: Sequence[str], language: str) -> set[int]:
-    """The indexes of options whose words stand in the answer, not within a longer such option."""
+    """The indexes of options whose words stand in an answer, not within a longer such option."""
     edge = "" if language == "zh" else " "
     edged = [f"{edge}{one}{edge}" for one in options]
     text = f"{edge}{answered}{edge}"
@@ -195,15 +195,15 @@ def _quoted_options(answered: str, options: Sequence[str], language: str) -> set
 
 
 class _ChineseTokenizer:
-    """The tokenizer of Chinese for rouge-score, whose own knows a-z and digits only."""
+    """A tokenizer of Chinese for rouge-score, whose own tokenizer knows only a-z and digits."""
 
     def tokenize(self, text: str) -> list[str]:
-        """The characters of the normal form, without punctuation."""
+        """Split a text into its characters, normalized and without punctuation."""
         return units(text, "zh")
 
 
 def rouge(answer: str, references: Sequence[str], language: str) -> dict[str, float]:
-    """The F-measures of ROUGE-"1", "2" and "L", each with the best of the references.
+    """ROUGE: the F-measures "1", "2" and "L", each with the best reference.
 
     By rouge-score without a stemmer, as SCROLLS; LongBench has other figures. Raises
     UsageError.

@@ -1,4 +1,4 @@
-"""Metrics of the evidence that a reader found (None: not measurable), and intervals of means."""
+"""Metrics of a reader's evidence (None: not measurable), and intervals of means."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ _FUNCTION_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FactRecall:
-    """How many of the relevant supporting facts are covered; there is at least one relevant."""
+    """The numbers of relevant supporting facts (at least 1), and of covered facts among them."""
 
     relevant: int
     covered: int
@@ -40,7 +40,7 @@ class FactRecall:
 def fact_recall(
     evidence: str, sentences: Sequence[str], documents: Sequence[str], language: str
 ) -> FactRecall | None:
-    """How many facts the evidence covers: sentences, and documents of which it has a sentence."""
+    """Count the facts that the evidence covers: sentences, and documents by any sentence."""
     text = EvidenceText(evidence, language)
     covered = [text.covers(one) for one in sentences]
     covered += [text.covers_any_sentence(one) for one in documents]
@@ -48,14 +48,14 @@ def fact_recall(
 
 
 def chunk_recall(chunks: Sequence[str], sentences: Sequence[str], language: str) -> float | None:
-    """The share of the supporting sentences that stand in one of the chunks shown in full."""
+    """The share of the supporting sentences that stand in a chunk that was shown in full."""
     texts = [EvidenceText(chunk, language) for chunk in chunks]
     covered = [any(text.covers(one) for text in texts) for one in sentences]
     return sum(covered) / len(covered) if covered else None
 
 
 def document_recall(read: Collection[int], gold: Collection[int]) -> float | None:
-    """The share of the gold documents that were read. Both are indices into the documents."""
+    """The share of the gold documents that were read; both are indexes of documents."""
     return len(set(gold) & set(read)) / len(set(gold)) if gold else None
 
 
@@ -65,12 +65,12 @@ def fcr(read: Collection[int], gold: Collection[int]) -> float | None:
 
 
 def citation_precision(cited: Collection[int], gold: Collection[int]) -> float | None:
-    """The share of the cited documents that are gold."""
+    """The share of the cited documents that are gold documents."""
     return len(set(cited) & set(gold)) / len(set(cited)) if cited and gold else None
 
 
 class EvidenceText:
-    """A text that is searched for facts.
+    """A text that is searched for supporting facts.
 
     It covers a sentence that it has word for word, or of whose content words two neighboring
     sentences have most (`_SHARE`); in Chinese pairs of characters count.
@@ -82,14 +82,14 @@ class EvidenceText:
         self._words = self._line(text)
 
     def covers(self, sentence: str) -> bool:
-        """Whether the text covers the sentence; False for one without words."""
+        """Whether the text covers a sentence; False for a sentence without words."""
         line = self._line(sentence)
         if not line.strip():
             return False
         return line in self._words or self._has_content(self._content(sentence))
 
     def covers_any_sentence(self, document: str) -> bool:
-        """Whether the text covers a sentence of the document, if possible not a very short one."""
+        """Whether the text covers a sentence of a document; short sentences count if all are."""
         sentences = [document[start:end] for start, end in sentence_spans(document)]
         long = [one for one in sentences if len(self._content(one)) >= _MIN_CONTENT_WORDS]
         return any(self.covers(one) for one in long or sentences)
@@ -111,7 +111,7 @@ class EvidenceText:
         return frozenset(lower_words(text)) - _FUNCTION_WORDS
 
     def _line(self, text: str) -> str:
-        """The words in one line, each between spaces; Chinese without spaces."""
+        """Put the words of a text in one line, each between spaces; Chinese without spaces."""
         if self._language == "zh":
             return "".join(units(text, "zh"))
         return f" {' '.join(lower_words(text))} "
@@ -121,15 +121,15 @@ _LEVEL = 0.95
 RESAMPLES = 2_000
 FLIPS = 10_000
 _SEED = 0
-_EXACT_TEST = 12  # up to so many differences the test tries all assignments of signs (4,096)
+_EXACT_TEST = 12  # the most differences of which all assignments of signs (4,096) are tried
 
 _BLOCK = 1_000_000
-"""Numbers drawn at a time: all of them at once would take gigabytes for many questions."""
+"""Random numbers that are drawn at once: all numbers at once would take gigabytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean with its confidence interval, and of how many values."""
+    """A mean with its confidence interval, and the number of its values."""
 
     mean: float
     low: float
@@ -149,7 +149,7 @@ class Comparison:
 
 
 def mean_interval(values: Iterable[float | None]) -> Interval | None:
-    """The mean and its 95 % interval by the percentile bootstrap; None without values."""
+    """Compute a mean and its 95 % interval by the percentile bootstrap; None without values."""
     known = np.array([value for value in values if value is not None], dtype=float)
     if not len(known):
         return None
@@ -166,7 +166,7 @@ def mean_interval(values: Iterable[float | None]) -> Interval | None:
 def compare(
     first: Mapping[str, float | None], second: Mapping[str, float | None]
 ) -> Comparison | None:
-    """Compare two readers by their scores of each question id; None if they share no question."""
+    """Compare the scores of two readers by question id; None if they share no question."""
     pairs = ((score, second.get(key)) for key, score in first.items())
     differences = [one - other for one, other in pairs if one is not None and other is not None]
     interval = mean_interval(differences)
@@ -182,7 +182,10 @@ def compare(
 
 
 def _sign_flip(differences: "np.ndarray[Any, np.dtype[np.float64]]") -> float:
-    """The share of sign assignments whose sum is at least as far from 0; a sample of many."""
+    """The p of a sign-flip test: the share of sign assignments with a sum as far from 0.
+
+    Of many assignments a sample is drawn.
+    """
     unequal = differences[differences != 0]
     observed = abs(unequal.sum()) - 1e-9
     if len(unequal) <= _EXACT_TEST:
