@@ -15,6 +15,7 @@ from importlib.resources import files
 from operator import eq
 from typing import TYPE_CHECKING, Any
 
+from graphreader.agent.functions import STAGES, functions_at
 from graphreader.evaluation.measures import (
     DEFAULT,
     GOLDEN,
@@ -44,7 +45,6 @@ from graphreader.evaluation.measures import (
     with_options,
 )
 from graphreader.evaluation.metrics.evidence import compare, mean_interval
-from graphreader.evaluation.scoring import STAGES, Stage
 from graphreader.evaluation.tables import (
     Cell,
     CellValue,
@@ -410,16 +410,6 @@ def _ablation_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
 
 # ------------------------------------------------------------------ function calls (table 7)
 
-FUNCTIONS: Mapping[Stage, tuple[str, Sequence[str]]] = {
-    "facts": ("Exploring atomic facts", ("read_chunk", "stop_and_read_neighbor")),
-    "chunks": (
-        "Exploring chunks",
-        ("search_more", "read_previous_chunk", "read_subsequent_chunk", "termination"),
-    ),
-    "neighbors": ("Exploring neighbors", ("read_neighbor_node", "termination")),
-}
-"""The paper's stages and functions; `next_page` is an addition of ours and does not count."""
-
 
 def _call_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
     """Make a row for each function; the first row of a stage has its share, row one the means."""
@@ -433,13 +423,12 @@ def _call_rows(spec: TableSpec, section: "DataFrame") -> list[TableRow]:
             "Calls a question": sum(numbers) / len(group),
         }
         sums = {
-            stage: sum(calls.count((stage, name)) for name in names)
-            for stage, (_, names) in FUNCTIONS.items()
+            stage: sum(calls.count((stage, one.name)) for one in functions_at(stage))
+            for stage in STAGES
         }
-        for stage in STAGES:
-            title, names = FUNCTIONS[stage]
+        for stage, title in STAGES.items():
             first["Of all calls"] = sums[stage] / sum(sums.values()) if any(sums.values()) else None
-            for name in names:
+            for name in (one.name for one in functions_at(stage)):
                 share = calls.count((stage, name)) / sums[stage] if sums[stage] else None
                 cells = {"Stage": title, "Function": name, "Of its stage": share, **first}
                 rows.append(row(group_cells(spec.columns, group) | cells))

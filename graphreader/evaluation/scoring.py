@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from graphreader.agent.functions import FUNCTIONS, Stage
 from graphreader.errors import DecisionError, GraphReaderError
 from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.metrics.answers import chosen_option, exact_match, f1, f1_star, rouge
@@ -146,19 +147,6 @@ async def rate_answer(
     return _VERDICTS[max(replies, key=list(_VERDICTS).index)], usage
 
 
-Stage = Literal["facts", "chunks", "neighbors"]
-STAGES: tuple[Stage, ...] = ("facts", "chunks", "neighbors")
-
-OF_ONE_STAGE: dict[str, Stage] = {
-    "read_chunk": "facts",
-    "stop_and_read_neighbor": "facts",
-    "search_more": "chunks",
-    "read_previous_chunk": "chunks",
-    "read_subsequent_chunk": "chunks",
-    "read_neighbor_node": "neighbors",
-}
-"""The stage of each function that has only one; `next_page` and `termination` have several."""
-
 _CHUNK = re.compile(r", chunk \d+$")
 
 
@@ -167,8 +155,9 @@ def stages(functions: Sequence[FunctionCall]) -> list[Stage]:
     assigned: list[Stage] = []
     previous: str | None = None
     for call in functions:
-        if call.name in OF_ONE_STAGE:
-            stage = OF_ONE_STAGE[call.name]
+        function = FUNCTIONS.get(call.name)
+        if function and len(function.stages) == 1:
+            (stage,) = function.stages
         elif call.name == "termination":
             stage = "chunks" if _CHUNK.search(call.at) else "neighbors"
         elif previous == "next_page":

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Any, Literal
 
+from graphreader.agent.functions import FUNCTIONS
 from graphreader.documents import without_controls
 from graphreader.html_report.summary import is_turns, path_colour
 from graphreader.reading import FunctionCall, Path, Reading
@@ -14,7 +15,6 @@ from graphreader.store.records import Passage
 MOST_NODES, MOST_EDGES = 100, 200
 """The most key elements and chunks, and edges of shared facts, that are drawn: readably many."""
 
-_ADJACENT_CHUNK = ("read_previous_chunk", "read_subsequent_chunk")
 NodeKind = Literal["element", "chunk", "document", "question"]
 
 
@@ -145,7 +145,8 @@ def _path_elements(paths: Sequence[Path], drawn_ids: dict[str, str]) -> Iterator
             if drawn_id and drawn_id not in visited:
                 is_adjacent = (
                     previous is not None
-                    and previous.name in _ADJACENT_CHUNK
+                    and previous.name in FUNCTIONS
+                    and FUNCTIONS[previous.name].reads == "an adjacent chunk"
                     and previous.argument == call.at
                 )
                 source = position if is_adjacent else element

@@ -16,6 +16,7 @@ from typing import Any
 from jinja2 import BaseLoader, ChoiceLoader, Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from graphreader.agent.functions import FUNCTIONS
 from graphreader.documents import without_controls
 from graphreader.errors import UsageError
 from graphreader.files import atomic_write
@@ -85,15 +86,18 @@ def sections(
         "columns": max((len(lane.steps) for lane in lanes if not lane.is_turns), default=0),
         "drawing": draw_graph(reading, passages, subgraph, chunk),
         "cost": cost_tables(reading),
+        "functions": list(FUNCTIONS.values()),
     }
 
 
 @cache
 def _words(language: str) -> Mapping[str, str]:
     """The page's own words in a language, by the English ones; none for English."""
-    words: Mapping[str, str] = (
-        {} if language == "en" else json.loads(_data(f"words.{language}.json"))
-    )
+    if language == "en":
+        return {}
+    words: dict[str, str] = json.loads(_data(f"words.{language}.json"))
+    for one in FUNCTIONS.values():
+        words |= zip((one.title, one.legend), one.chinese, strict=True)
     return words
 
 

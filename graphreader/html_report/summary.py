@@ -3,31 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from graphreader.agent.functions import FUNCTIONS
 from graphreader.reading import FunctionCall, Path, Reading, Stopped
 from graphreader.usage import Phase, Usage
 
 COLOURS = 8  # the number of colours that the style sheet has for paths; further paths repeat them
-
-_FUNCTION_NAMES = {
-    "read_chunk": "Read in full",
-    "stop_and_read_neighbor": "Look at the neighbors",
-    "next_page": "Turn the page",
-    "search_more": "Search on",
-    "read_previous_chunk": "Read the chunk before",
-    "read_subsequent_chunk": "Read the chunk after",
-    "read_neighbor_node": "Go to a neighbor",
-    "termination": "End the path",
-    "search": "Search",
-    "read_node": "Look at a key element",
-    "outline": "Look at an outline",
-}
-
-_ICONS = {
-    "search": "search_more",
-    "read_node": "stop_and_read_neighbor",
-    "outline": "next_page",
-}
-_CHUNK_FUNCTIONS = ("read_chunk", "read_previous_chunk", "read_subsequent_chunk")
 
 _ENDINGS: dict[Stopped, str] = {
     "termination": "ended by its own choice",
@@ -103,11 +83,12 @@ def _step(call: FunctionCall, names: Mapping[str, str], in_turns: bool) -> Timel
     if in_turns and call.name != "search":
         argument = names.get(call.id, argument)
     short = argument
-    if call.name in _CHUNK_FUNCTIONS:  # "title, chunk 3; title, chunk 5"
+    function = FUNCTIONS.get(call.name)
+    if function and function.reads:  # "title, chunk 3; title, chunk 5"
         short = ", ".join(part.rpartition("chunk ")[2] for part in argument.split("; "))
         has_chunks = "chunk " in argument
-    icon = _ICONS.get(call.name, call.name if call.name in _FUNCTION_NAMES else "")
-    title = _FUNCTION_NAMES.get(call.name, call.name)
+    icon = function.icon if function else ""
+    title = function.title if function else call.name
     turn = ""
     if in_turns:
         turn = "First search" if call.at == "question" else call.at

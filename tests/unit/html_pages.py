@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from itertools import pairwise
 
+from graphreader.agent.functions import FUNCTIONS
 from graphreader.html_report.graph_view import MOST_NODES, visited_ids
-from graphreader.html_report.summary import _FUNCTION_NAMES
 from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
 from graphreader.store.catalog import Edge, RunChunk, RunSubgraph
 from graphreader.store.records import Node, Passage
@@ -87,9 +87,7 @@ def parsed(page: str) -> Element:
 
 def run_of(text: str) -> tuple[Reading, list[Passage], RunSubgraph]:
     """A run in which every text is this one, with its chunks and its part of the graph."""
-    functions = tuple(
-        FunctionCall(name, text, text, text, "k1") for name in (*_FUNCTION_NAMES, text)
-    )
+    functions = tuple(FunctionCall(name, text, text, text, "k1") for name in (*FUNCTIONS, text))
     functions = (*functions, FunctionCall("search_more", "", "", text, "c1"))
     paths = (
         Path(text, text, 10, "termination", None, functions, Usage(10, 50, 5), "k1"),

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -10,10 +9,8 @@ import pytest
 from graphreader.agent import decisions, tasks
 from graphreader.agent import tasks as agent_tasks
 from graphreader.agent.adaptive.tasks import ActionName
+from graphreader.agent.functions import FUNCTIONS, STAGES, functions_at
 from graphreader.errors import BudgetError, DecisionError, ReplyError, UsageError, WindowError
-from graphreader.evaluation.paper_tables import FUNCTIONS
-from graphreader.evaluation.scoring import OF_ONE_STAGE
-from graphreader.html_report import page, summary
 from graphreader.ingestion import extraction
 from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.llm import protocols, structured_output
@@ -189,18 +186,15 @@ def test_schemas(decision: type[protocols.Decision]) -> None:
     assert decision.__doc__ not in text
 
 
-# Each function that a path can choose has its stage in the evaluation, its row in table 7, and its
-# words and sign on the page of a report.
-def test_functions_are_known_everywhere() -> None:
+# Each function that a path or a turn can choose stands in the table of functions. The functions of
+# a path have words in the legend, and all but `next_page` are in the paper's table 7.
+def test_functions_are_in_the_table() -> None:
     exploring = (decisions.FactsDecision, decisions.ChunkDecision, decisions.NeighborDecision)
     functions = {
         name for one in exploring for name in get_args(one.model_fields["function"].annotation)
     }
-    actions = set(get_args(ActionName))
-    template = Path(page.__file__).with_name("run.html").read_text(encoding="utf-8")
+    counted = {one.name for stage in STAGES for one in functions_at(stage)}
 
-    assert functions | actions == set(summary._FUNCTION_NAMES)
-    assert actions - functions == set(summary._ICONS)
-    assert functions == {*OF_ONE_STAGE, "next_page", "termination"}
-    assert functions == {"next_page", *(name for _, names in FUNCTIONS.values() for name in names)}
-    assert all(f'id="i-{name}"' in template for name in functions)
+    assert functions | set(get_args(ActionName)) == set(FUNCTIONS)
+    assert functions == {one.name for one in FUNCTIONS.values() if one.legend}
+    assert functions == counted | {"next_page"}
