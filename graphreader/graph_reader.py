@@ -65,7 +65,7 @@ from graphreader.store.embedded.process import Progress as ServerProgress
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import Element, ElementFacts, FactLocation, NeighborElement, Passage
 from graphreader.store.writer import Deleter
-from graphreader.sync import blocking, blocking_stream, methods_in_loop, stream_in_loop
+from graphreader.sync import blocking, methods_in_loop, stream_in_loop
 from graphreader.waiting import with_waiting
 
 SEARCH_WIDTH = 50  # key elements that each of the two searches brings, at least
@@ -495,11 +495,11 @@ class GraphReader:
     # The synchronous form of each method
 
     ask = blocking(aask)
-    stream = blocking_stream(astream)
+    stream = blocking(astream)
     resume = blocking(aresume)
-    stream_resume = blocking_stream(astream_resume)
+    stream_resume = blocking(astream_resume)
     batch = blocking(abatch)
-    batch_as_completed = blocking_stream(abatch_as_completed)
+    batch_as_completed = blocking(abatch_as_completed)
     runs = blocking(aruns)
     run = blocking(arun)
     delete_runs = blocking(adelete_runs)

@@ -1,4 +1,4 @@
-"""Opens the deciders and embedders of the settings. The import of LangChain is slow."""
+"""Deciders and embedders, opened as the settings say. The import of LangChain is slow."""
 
 import asyncio
 import logging
@@ -63,7 +63,7 @@ def open_embedder(
 ) -> Embedder:
     """The embedder of the settings, or of this name and length of vectors. Raises SettingsError.
 
-    Where the length is not known one text may be embedded, blocking.
+    Where the length is not known, the call blocks while one text is embedded.
     """
     name = name or settings.chosen_embeddings
     if name in (OFFLINE, OfflineEmbedder.name):
@@ -190,7 +190,7 @@ class RoutingDecider:
 
 
 class ModelEmbedder:
-    """Turns texts, truncated at 8,000 characters, into vectors by asking an embedding model."""
+    """An embedding model, which turns texts, truncated at 8,000 characters, into vectors."""
 
     def __init__(self, client: Embeddings, service: ModelService, *, dimension: int) -> None:
         self.name = service.name
@@ -306,7 +306,7 @@ class ModelRegistry:
         return Budget(self.settings.max_calls, self.settings.max_tokens)
 
     def budget_of_steps(self) -> Budget:
-        """The same for a reader of many steps in the short window: the answer's part is kept."""
+        """The budget of one question to a reader of many steps, with a reserve for the answer."""
         kept = self.window + AnswerTask.reply_tokens
         return Budget(self.settings.max_calls, self.settings.max_tokens, kept)
 
@@ -325,7 +325,7 @@ class ModelRegistry:
         return self._opened[purpose, window]
 
     async def aclose(self) -> None:
-        """Close the deciders and embedders that were opened here; a later use opens new ones."""
+        """Close the deciders and embedders that were opened here; a later use opens them anew."""
         opened: list[Decider | Embedder] = [*self._opened.values(), *self._embedders.values()]
         self._opened, self._embedders = {}, {}
         async with AsyncExitStack() as stack:

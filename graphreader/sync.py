@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Gene
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from functools import wraps
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from graphreader.errors import UsageError
 
@@ -131,35 +131,25 @@ def stream_in_loop(
     return streamed
 
 
+@overload
 def blocking(
     method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate[S, P], T]:
-    """Make the synchronous twin of an asynchronous method; it has the same docstring."""
-
-    @wraps(method)
-    def waiting(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return run(method(self, *args, **kwargs))
-
-    return _named_as_twin(waiting, method)
-
-
-def blocking_stream(
+) -> Callable[Concatenate[S, P], T]: ...
+@overload
+def blocking(
     method: Callable[Concatenate[S, P], AsyncGenerator[T]],
-) -> Callable[Concatenate[S, P], Generator[T]]:
-    """Make the synchronous twin of a `stream_in_loop` method."""
-    stream: Callable[..., AsyncGenerator[T]] = inspect.unwrap(method)
+) -> Callable[Concatenate[S, P], Generator[T]]: ...
+def blocking(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the synchronous twin of a coroutine method, or of a `stream_in_loop` method."""
+    start = inspect.unwrap(method)
 
     @wraps(method)
-    def waiting(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T]:
-        return iterate(stream(self, *args, **kwargs))
+    def twin(*args: Any, **kwargs: Any) -> Any:
+        work = start(*args, **kwargs)
+        return iterate(work) if isinstance(work, AsyncGenerator) else run(work)
 
-    return _named_as_twin(waiting, method)
-
-
-def _named_as_twin(twin: Callable[P, T], method: Callable[..., Any]) -> Callable[P, T]:
-    name = method.__name__
-    twin.__name__ = name.removeprefix("a")
-    twin.__qualname__ = method.__qualname__.replace(name, twin.__name__)
+    twin.__name__ = method.__name__.removeprefix("a")
+    twin.__qualname__ = method.__qualname__.replace(method.__name__, twin.__name__)
     return twin
 
 

@@ -1,1 +1,1 @@
-"""The command line: one file a command group; parse, call, print."""
+"""The command line: one module for each group of commands, which parses, calls and prints."""

@@ -1,6 +1,8 @@
-"""The command line's application: its commands and common options, how it fails."""
+"""The application of the command line: its commands, common options and error messages."""
 
+import inspect
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -44,6 +46,11 @@ def _epilog(examples: tuple[str, ...], note: str = "") -> str | None:
     return f"\n[bold]Examples[/bold]\n\n{lines}\n\n{note}\n"
 
 
+def _help(function: Callable[..., None]) -> str:
+    """The docstring of a command, with each paragraph in one line, which the terminal breaks."""
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(function) or "")
+
+
 app = _group(
     "Answers questions about texts far larger than a model's window.",
     epilog=_epilog(EXAMPLES, _MODEL_NOTE),
@@ -52,8 +59,8 @@ app = _group(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _neo4j = _group("Start, stop and inspect the embedded Neo4j server.")
-_cache = _group("Count or clear the cached replies of models, for which nobody pays twice.")
-_runs = _group("List, show, continue and delete the runs that are kept.")
+_cache = _group("Count or clear the cached replies of models, which save paying twice.")
+_runs = _group("List, show, continue and delete kept runs.")
 _token = _group("Make, list and revoke the access tokens of `graphreader serve`.")
 
 _COMMANDS: tuple[tuple[typer.Typer, str, Callable[..., None], tuple[str, ...]], ...] = (
@@ -89,7 +96,7 @@ _COMMANDS: tuple[tuple[typer.Typer, str, Callable[..., None], tuple[str, ...]], 
 )
 
 for _parent, _name, _function, _examples in _COMMANDS:
-    _parent.command(_name, epilog=_epilog(_examples))(_function)
+    _parent.command(_name, help=_help(_function), epilog=_epilog(_examples))(_function)
 for _name, _child in (("neo4j", _neo4j), ("cache", _cache), ("runs", _runs), ("token", _token)):
     app.add_typer(_child, name=_name)
 
@@ -145,9 +152,9 @@ class Debug:
 
 
 def report_error(error: BaseException) -> int | str | None:
-    """Print what went wrong in one sentence on stderr and return the exit code.
+    """Print one sentence about an error on stderr and return the exit code.
 
-    Of an unexpected exception only the type is printed: its message may hold texts or secrets.
+    Only the type of an unexpected exception is printed: its message may hold texts or secrets.
     """
     if isinstance(error, SystemExit):
         return error.code
@@ -177,12 +184,12 @@ def _sentence(error: BaseException) -> str:
         return f"The operating system reports: {reason}{where}. Check the disk and the permissions."
     return (
         f"An unexpected error occurred ({type(error).__name__}{_place(error)}): run again with "
-        "`graphreader --debug ...` to see how it came about."
+        "`graphreader --debug ...` to see where it came from."
     )
 
 
 def _place(error: BaseException) -> str:
-    """The innermost line of this package that the error passed, as it may not come again."""
+    """The innermost line of this package in the traceback; the error may not occur again."""
     package = Path(__file__).parents[1]
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if Path(frame.filename).is_relative_to(package):
@@ -191,5 +198,5 @@ def _place(error: BaseException) -> str:
 
 
 def _silence_stdout() -> None:
-    """Discard buffered output, about which the interpreter would complain at its end."""
+    """Discard buffered output, which the interpreter would complain about at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

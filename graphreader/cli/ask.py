@@ -14,14 +14,14 @@ import typer
 from rich.console import Console
 
 from graphreader.cli import options
-from graphreader.cli.console import cost_text, plural, print_error, print_json
+from graphreader.cli.console import cost_sentence, plural, print_error, print_json
+from graphreader.cli.driver import import_driver
 from graphreader.cli.progress import QuestionProgress, spinner
 from graphreader.cli.signals import Interrupted
 from graphreader.cli.startup import (
     STDIN,
     check_report,
     check_stdin,
-    import_driver,
     open_reader,
     write_report,
 )
@@ -139,13 +139,13 @@ class FileQuestion(NamedTuple):
 def _ask_file(
     file: str, out: str | None, corpus: str, keep_run: bool, settings: Mapping[str, Any]
 ) -> None:
-    """Answer the questions of a file into another one, or to stdout; exit with 1 if any failed."""
+    """Write answers to the questions of a file to `out` or stdout; exit with 1 if any failed."""
     questions = read_questions(file)
     if out is not None and out != STDIN:
         progress = _ask_into_file(AnswerFile(out, corpus), questions, keep_run, settings)
         print(progress.summary())
     else:
-        # A live line would disturb answers on the same terminal.
+        # On a terminal a live line would disturb the answers.
         progress = AskProgress(len(questions), live=not sys.stdout.isatty())
         with open_reader(corpus, **settings) as reader:
             ask_all(reader, questions, None, keep_run, _print_answer, progress)
@@ -164,7 +164,7 @@ def _ask_into_file(
 
     left = answers.unanswered(questions)
     progress = AskProgress(len(questions), before=len(questions) - len(left))
-    # The same question of the same command has the same run, which is resumed.
+    # A repeated command resumes its runs: their ids come from corpus, mode, file and question.
     keys = [[answers.corpus, settings["mode"] or "", str(answers.path), *one] for one in left]
     runs = [sha256(json.dumps(key).encode()).hexdigest()[:12] for key in keys]
     try:
@@ -192,7 +192,7 @@ def _ask_into_file(
 
 
 def _delete_runs(reader: "GraphReader", runs: Sequence[str]) -> None:
-    """Delete the runs of an earlier file, so that a new file gets new answers."""
+    """Delete the runs of a file of answers that is gone, so that a new file gets new answers."""
     with suppress(RunsError):
         kept = {run.run for run in reader.runs(reader.corpus) if run.status != "running"}
         if old := kept.intersection(runs):
@@ -253,7 +253,7 @@ class AskProgress(QuestionProgress):
         self._total, self._before = total, before
         self.answered = self._not_in_texts = self.failed = 0
         self._usage = Usage()
-        # Answers may be printed meanwhile on stdout: they are not for this console.
+        # Answers may be printed on stdout meanwhile: this console must not take them.
         super().__init__(
             "ask", "Questions", "answers", total, before, redirect_stdout=False, **options
         )
@@ -271,7 +271,7 @@ class AskProgress(QuestionProgress):
             self.count()
 
     def counts(self) -> str:
-        """`12 of 40 answered, 1 failed`."""
+        """The counts as text: `12 of 40 answered, 1 failed`."""
         failed = f", {self.failed:,} failed" if self.failed else ""
         return f"{self._before + self.answered:,} of {self._total:,} answered{failed}"
 
@@ -281,9 +281,7 @@ class AskProgress(QuestionProgress):
         parts += [f"{self._before:,} of them before"] if self._before else []
         parts += [f"{self._not_in_texts:,} not in the texts"] if self._not_in_texts else []
         parts += [f"{self.failed:,} failed"] if self.failed else []
-        usage = self._usage
-        cost = f" Cost: {cost_text(usage)}." if usage.tokens or usage.reused else ""
-        return f"{', '.join(parts)}.{cost}"
+        return f"{', '.join(parts)}.{cost_sentence(self._usage)}"
 
 
 def read_questions(path: str) -> list[FileQuestion]:

@@ -1,4 +1,4 @@
-"""The output of the commands: text without markup or controls for people, JSON, progress."""
+"""The output of the commands: JSON for programs, text and tables for people, confirmations."""
 
 import re
 import sys
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _PIPE_WIDTH = 200
 _LONG_TABLE = 200  # rows
 
-# Control characters except the line feed, and those that change the direction of writing.
+# Control characters except the line feed, and marks that change the direction of writing.
 _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 _STATUS_STYLES: "dict[Status, str]" = {
@@ -35,32 +35,32 @@ _STATUS_STYLES: "dict[Status, str]" = {
 
 
 class Quiet:
-    """Whether `--quiet` is set: nothing is printed about progress."""
+    """The state of `--quiet`: while it is enabled, nothing is printed about progress."""
 
     enabled: ClassVar[bool] = False
 
     @classmethod
     def set(cls, enabled: bool) -> None:
-        """Set it; the callback of the option."""
+        """Enable or disable it; the callback of the option."""
         cls.enabled = enabled
 
 
 def configure_output() -> None:
-    """Let stdout and stderr take every character: one that their encoding lacks becomes `?`."""
+    """Let stdout and stderr print `?` for characters that their encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
 
 
 def print_json(value: Mapping[str, Any]) -> None:
-    """Print one object on one line, ASCII unless stdout is UTF-8; controls are escaped."""
+    """Print one JSON object on one line, in ASCII unless stdout is UTF-8."""
     is_utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
     text = dumps(value, ensure_ascii=not is_utf8)
     print(_CONTROLS.sub(lambda one: f"\\u{ord(one[0]):04x}", text))
 
 
 def print_result(value: Mapping[str, Any], text: str, *, json: bool) -> None:
-    """Print the value for a program, or the text for a person."""
+    """Print `value` as JSON, or else the text for a person."""
     print_json(value) if json else print(text)
 
 
@@ -87,9 +87,9 @@ def confirm(question: str) -> bool:
 
 
 def confirm_or_exit(question: str, yes: bool, nothing_done: str) -> None:
-    """Ask before something is lost, unless `yes`; without consent, exit with 1.
+    """Ask for consent before data is lost, unless `yes`; without consent exit with 1.
 
-    Raises UsageError where nobody can be asked.
+    Raises UsageError without a terminal, since nobody can be asked.
     """
     if not yes and not (sys.stdin and sys.stdin.isatty()):
         raise UsageError(f"{nothing_done} Without a terminal nobody can be asked: add --yes.")
@@ -111,7 +111,7 @@ def print_table(
     header: bool = True,
     console: Console | None = None,
 ) -> None:
-    """Print rows, folded, below a dim header; `right` columns are aligned to the right."""
+    """Print rows, with folded cells, below a dim header; columns in `right` are right-aligned."""
     out = console or wide_console()
     lines = [[single_line(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
     if len(rows) > _LONG_TABLE and _print_aligned([columns, *lines], columns, right, out):
@@ -130,7 +130,7 @@ def print_table(
 def _print_aligned(
     lines: Sequence[Sequence[Any]], columns: Sequence[str], right: Collection[str], out: Console
 ) -> bool:
-    """Print a long table without styles, if it fits: rich needs a second for 3,000 rows."""
+    """Print a long table without styles, if it fits; rich would need a second for 3,000 rows."""
     widths = [max(map(cell_len, map(str, column))) for column in zip(*lines, strict=True)]
     if sum(widths) + 2 * len(widths) > out.width:
         return False
@@ -159,12 +159,12 @@ def without_controls(text: str) -> str:
 
 
 def literal(text: str, style: str = "") -> Text:
-    """Text from a document, a model or a person for rich: no markup, no control characters."""
+    """Foreign text for rich, without markup and control characters."""
     return Text(without_controls(text), style)
 
 
 def literal_line(text: str, style: str = "") -> Text:
-    """The same in one line, so that no part of a name looks like a line of the program."""
+    """Foreign text in one line, so that no part of a name looks like a line of the program."""
     return Text(single_line(text), style)
 
 
@@ -207,6 +207,11 @@ def local_time(moment: float) -> str:
 def styled_status(status: "Status") -> Text:
     """The status of a run in its color."""
     return Text(status, _STATUS_STYLES[status])
+
+
+def cost_sentence(usage: Usage) -> str:
+    """` Cost: 12 calls, 3,456 tokens, $0.0012.`, empty without tokens and cached replies."""
+    return f" Cost: {cost_text(usage)}." if usage.tokens or usage.reused else ""
 
 
 def cost_text(usage: Usage) -> str:

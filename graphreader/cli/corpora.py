@@ -1,4 +1,4 @@
-"""Commands about corpora: list, stats, outline, delete, normalize, reindex, export, import."""
+"""Commands on corpora: list, stats, outline, delete, normalize, reindex, export, import."""
 
 import math
 import os
@@ -23,13 +23,13 @@ from graphreader.cli.console import (
     single_line,
     wide_console,
 )
+from graphreader.cli.driver import import_driver
 from graphreader.cli.ingest import IngestProgress
 from graphreader.cli.progress import spinner
 from graphreader.cli.signals import Interrupted
 from graphreader.cli.startup import (
     STDIN,
     check_stdin,
-    import_driver,
     open_database,
     open_reader,
     read_settings,
@@ -59,8 +59,8 @@ IMPORT_EXAMPLES = (
     "gunzip -c library.jsonl.gz | graphreader import - --corpus copy",
 )
 
-_WIDE = 100  # columns of a terminal that has room for ids
-_LISTED = 20  # merges that are printed; the JSON has all
+_WIDE = 100  # columns; a narrower terminal has no room for ids
+_LISTED = 20  # printed merges; the JSON has all
 
 
 def list_documents(corpus: options.OnlyCorpus = None, json: options.Json = False) -> None:
@@ -107,7 +107,7 @@ def _print_documents(corpus: str, documents: "Sequence[DocumentSummary]") -> Non
         rows.append([one.title, one.id, f"{one.chunks:,}", f"{one.tokens:,}", status])
     columns = ["Document", "Id", "Chunks", "Tokens", "Status"]
     if out.width < _WIDE and len({one.title for one in documents}) == len(documents):
-        columns.remove("Id")  # in a narrow terminal it takes the room of titles
+        columns.remove("Id")  # in a narrow terminal titles need the room
         rows = [[title, *others] for title, _, *others in rows]
     print_table(rows, *columns, right=("Chunks", "Tokens"))
 
@@ -116,7 +116,7 @@ def stats(
     corpus: options.Corpus = "default",
     json: options.Json = False,
 ) -> None:
-    """Count documents, chunks, facts and key elements; name the key elements with most facts."""
+    """Count documents, chunks, facts and key elements, and name the most frequent key elements."""
     with open_reader(corpus) as reader:
         counts = reader.stats()
     if json:
@@ -140,7 +140,7 @@ def outline(
     corpus: options.Corpus = "default",
     json: options.Json = False,
 ) -> None:
-    """Print the outline of a document: its headings, and a sentence about each chunk."""
+    """Print the headings of a document and a sentence about each chunk."""
     with open_reader(corpus) as reader:
         entries = reader.outline(document)
     if json:
@@ -159,7 +159,7 @@ def delete(
     yes: options.Yes = False,
     json: options.Json = False,
 ) -> None:
-    """Delete a document, or a whole corpus, from the graph."""
+    """Delete one document or a whole corpus from the graph."""
     if (document is None) == (not everything):
         raise UsageError("Name one document, or use --all for the whole corpus.")
     if everything:
@@ -176,7 +176,7 @@ def reindex(
     json: options.Json = False,
     _quiet: options.Quiet = False,
 ) -> None:
-    """Index a corpus again after an upgrade or a change of embeddings. No text is read again."""
+    """Index a corpus again, after an upgrade or with other embeddings. No text is read again."""
     confirm_or_exit(f"Index the corpus {corpus!r} again?", yes, "Nothing was indexed.")
     with open_reader(corpus) as reader, IngestProgress("reindex") as progress:
         vectors = reader.reindex(progress=progress)
@@ -192,9 +192,9 @@ def normalize(
     json: options.Json = False,
     _quiet: options.Quiet = False,
 ) -> None:
-    """Merge key elements that mean the same.
+    """Merge key elements with the same meaning.
 
-    `ingest` does this at its end. No text is read again, and no model is asked.
+    `ingest` does this at its end, too. No text is read again, and no model is asked.
     """
     if undo and stages is not None:
         raise UsageError("--undo undoes all stages: leave out --stages.")
@@ -207,7 +207,7 @@ def normalize(
 
 
 def _print_normalization(result: "NormalizationReport") -> None:
-    """What changed, then the new merges, or all merges if none is new."""
+    """Print the numbers of changes and the new merges, or all merges if none is new."""
     print(f"{result.corpus}: {_changes(result)}")
     merges = [one for one in result.merges if one.element.id in result.merged] or result.merges
     rows = []
@@ -235,7 +235,7 @@ def export_corpus(
     corpus: options.Corpus = "default",
     json: options.Json = False,
 ) -> None:
-    """Write a whole corpus, with its vectors, to one file of JSON Lines."""
+    """Export a whole corpus, with its vectors, to one file of JSON Lines."""
     if file == STDIN and json:
         raise UsageError("Standard output takes the corpus or --json, not both: name a file.")
     target = sys.stdout.buffer if file == STDIN else os.path.expanduser(file)
@@ -251,7 +251,7 @@ def import_corpus(
     corpus: options.ImportCorpus = None,
     json: options.Json = False,
 ) -> None:
-    """Read an exported corpus into the graph. No model is asked."""
+    """Import an exported corpus into the graph. No model is asked."""
     with _open_export(file) as lines:
         name = lines.header.corpus if corpus is None else corpus
         with open_reader(name) as reader, spinner("Importing"):
@@ -280,7 +280,7 @@ def _open_export(file: str) -> "Iterator[Export]":
 def _print_transfer(
     report: "TransferReport", outcome: str, json: bool, to_stderr: bool = False
 ) -> None:
-    """Print what was transferred: `library: 2 documents, 9 chunks, ..., imported.`."""
+    """Print the report of a transfer: `library: 2 documents, 9 chunks, ..., imported.`."""
     if json:
         return print_json(report.as_dict())
     numbers = (report.documents, report.chunks, report.facts, report.key_elements)

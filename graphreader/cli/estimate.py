@@ -1,4 +1,4 @@
-"""`graphreader estimate`: what reading texts in, and asking about them, will cost."""
+"""`graphreader estimate`: the cost of reading texts in and of asking about them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -43,9 +43,9 @@ def estimate(
     plan: options.Plan = None,
     json: options.Json = False,
 ) -> None:
-    """Estimate what reading texts in will cost. Nothing is sent, and no Neo4j is needed.
+    """Estimate the cost of reading texts in. Nothing is sent, and no Neo4j is needed.
 
-    All texts count as new; `graphreader ingest --dry-run` leaves out what is in the graph already.
+    All texts count as new; `graphreader ingest --dry-run` leaves out texts that the graph has.
     """
     sources = {
         "include": include,
@@ -67,9 +67,9 @@ def print_estimate(
     skip_known: bool,
     batch: bool,
 ) -> None:
-    """Print an estimate; exit with 2 if a file cannot be read, as reading it in would."""
+    """Print an estimate; exit with 2, as `ingest` would, if a file cannot be read."""
     settings = read_settings()
-    if skip_known and not settings.neo4j_uri:  # an embedded server is not downloaded for this
+    if skip_known and not settings.neo4j_uri:  # for an estimate no embedded server is downloaded
         from graphreader.store.embedded.process import ServerHome
 
         skip_known = ServerHome.of(settings).has_data
@@ -152,7 +152,7 @@ def _plan_rows(plan: "CapacityPlan", settings: "Settings", batch: bool) -> list[
 
 
 def _spending_text(spending: "Spending") -> str:
-    """`$0.05 (21 calls, 54,000 tokens)`; without a price where none is known."""
+    """`$0.05 (21 calls, 54,000 tokens)`; without the price if it is not known."""
     tokens = spending.input_tokens + spending.output_tokens
     size = f"{plural(spending.calls, 'call')}, {rounded(tokens)} tokens"
     return size if spending.dollars is None else f"{money(spending.dollars)} ({size})"

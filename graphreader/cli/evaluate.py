@@ -1,4 +1,4 @@
-"""`graphreader evaluate` and `graphreader report`: measure readers, and tabulate the results."""
+"""`graphreader evaluate` measures readers, and `graphreader report` makes tables of the results."""
 
 import shlex
 import sys
@@ -25,9 +25,10 @@ from graphreader.cli.console import (
     rounded,
     wide_console,
 )
+from graphreader.cli.driver import import_driver
 from graphreader.cli.progress import QuestionProgress, spinner
 from graphreader.cli.signals import Interrupted
-from graphreader.cli.startup import import_driver, read_settings, start_embedded
+from graphreader.cli.startup import read_settings, start_embedded
 from graphreader.errors import GraphReaderError, UsageError
 
 if TYPE_CHECKING:
@@ -73,10 +74,10 @@ def evaluate(
     json: options.Json = False,
     _quiet: options.Quiet = False,
 ) -> None:
-    """Ask several readers questions with known answers, and measure them all alike.
+    """Ask several readers questions with known answers, and measure their answers.
 
-    Each reading is kept at once: the same command continues after an interruption, and with more
-    readers, questions or lengths it asks only what is missing.
+    Each answer is stored at once: the same command continues after an interruption, and with more
+    readers, questions or lengths it asks only for the missing answers.
     """
     if not data or (out is None and not estimate_only):
         raise UsageError("Name the data, and a folder for the readings: DATA... --out DIR.")
@@ -116,7 +117,7 @@ def _split(names: str) -> tuple[str, ...]:
 
 
 def _confirm_costs(evaluation: "Evaluation", request: "EvaluationRequest", yes: bool) -> bool:
-    """Print the costs and ask whether to go on, if a model is used and anything is left to do."""
+    """Print the cost and ask for consent, if a model is used and any reading is missing."""
     progress = evaluation.progress
     succeeded = progress.done - progress.failed  # failed readings are asked again
     if not evaluation.uses_model or (succeeded >= progress.total and not evaluation.unrated):
@@ -131,7 +132,7 @@ def _confirm_costs(evaluation: "Evaluation", request: "EvaluationRequest", yes: 
 
 
 def _run(evaluation: "Evaluation", settings: "Settings", out: str, json: bool) -> None:
-    """Ask what is missing and print the results; exit with 1 if anything failed."""
+    """Make the missing readings and print the results; exit with 1 if a reading failed."""
     progress = evaluation.progress
     if evaluation.needs_graph and not settings.neo4j_uri:
         start_embedded(settings)
@@ -174,7 +175,7 @@ def _print_results(evaluation: "Evaluation", out: str, json: bool) -> None:
 
 
 class ReadingProgress(QuestionProgress):
-    """Shows the rows of an evaluation; failed and `unrated` readings are still to come."""
+    """The progress of an evaluation; failed and `unrated` readings count as missing."""
 
     def __init__(self, progress: "EvaluationProgress", unrated: int = 0, **more: Any) -> None:
         self._progress = progress
@@ -182,25 +183,28 @@ class ReadingProgress(QuestionProgress):
         super().__init__("evaluate", "Readings", "readings", total, done, **more)
 
     def counts(self) -> str:
-        """`12 of 40 readings, 1 failed`."""
+        """The counts as text: `12 of 40 readings, 1 failed`."""
         progress = self._progress
         failed = f", {progress.failed:,} failed" if progress.failed else ""
         return f"{round(self._task.completed):,} of {plural(progress.total, 'reading')}{failed}"
 
     def add(self, line: Mapping[str, Any]) -> None:
-        """Show one more reading, as its line in the file of readings has it."""
+        """Count one more reading, given as its line in the file of readings."""
         error = line.get("error")
         self.count(f"{line['reader']}, {line['id']}: {error}" if error else None)
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """The rows that there is room for, and below them the bar and the status."""
+        """Yield the table, as far as there is room, and below it the bar and the status."""
         if self.tasks:
             yield results_table(self._progress, self.console.height - _FRAME_LINES)
         yield from super().get_renderables()
 
 
 def results_table(progress: "EvaluationProgress", lines: int | None = None) -> Table:
-    """A heading for each dataset and length, its readers below; of too many the unfinished ones."""
+    """A table of readers below a heading for each dataset and length.
+
+    If it has more than `lines`, finished readers are left out.
+    """
     rows = progress.rows
     if lines is not None and 2 * len(rows) > lines:
         rows = [row for row in rows if row.done < row.total][: lines // 2]
@@ -235,7 +239,7 @@ def _result_cells(row: "ProgressRow") -> list[RenderableType]:
 
 
 def print_costs(costs: "Sequence[Cost]", *, to_stderr: bool) -> "Spending":
-    """Print what each reader will spend, and all together, which is returned."""
+    """Print the expected cost of each reader, and print and return their sum."""
     from graphreader.estimate import Spending
 
     with_model = len({cost.model for cost in costs}) > 1
@@ -265,7 +269,7 @@ def _tokens_text(spending: "Spending") -> str:
 
 
 def report(folder: options.ResultsFolder, json: options.Json = False) -> None:
-    """Make a page, the papers' tables and plots from an evaluation, in DIR/report."""
+    """Make a page, the papers' tables and plots of an evaluation in DIR/report."""
     with spinner("Making tables and plots"):
         import_driver()
         from graphreader.evaluation.report import write_report
@@ -291,7 +295,7 @@ def report(folder: options.ResultsFolder, json: options.Json = False) -> None:
 
 
 def _print_section(out: Console, table: "ReportTable", section: "Section") -> None:
-    """The readers' results in one dataset, without intervals; the paper's rows are dim."""
+    """Print the results in one dataset, without intervals; the paper's rows are dim."""
     from graphreader.evaluation.tables import format_cell, visible_columns
 
     columns = [one for one in visible_columns(table, section) if one.name not in _ONLY_IN_FILES]

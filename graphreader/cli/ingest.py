@@ -12,6 +12,7 @@ from rich.text import Text
 
 from graphreader.cli import options
 from graphreader.cli.console import (
+    cost_sentence,
     cost_text,
     literal_line,
     money,
@@ -41,9 +42,9 @@ EXAMPLES = (
     "graphreader ingest --retry-failed --corpus library",
 )
 
-_LISTED_FAILURES = 10  # failed chunks whose reasons are printed; the JSON has all
-_LISTED_DOCUMENTS = 20  # that are refused, or of which parts are skipped
-_LISTED_PARTS = 3  # skipped parts of one document that are listed
+_LISTED_FAILURES = 10  # printed reasons of failed chunks; the JSON has all
+_LISTED_DOCUMENTS = 20  # printed documents that are refused or have skipped parts
+_LISTED_PARTS = 3  # printed skipped parts of one document
 _STATUS_WIDTH = 11
 _STATUS_STYLES = {"read": "green", "unchanged": "dim", "incomplete": "yellow", "refused": "red"}
 _STATUS_STYLES |= {"waiting": "cyan"}
@@ -69,7 +70,7 @@ def ingest(
     verbose: options.Verbose = False,
     _quiet: options.Quiet = False,
 ) -> None:
-    """Read texts into the graph. Texts that are in the graph already cost nothing."""
+    """Read texts into the graph. A text that was read before costs nothing."""
     if retry_failed and any(
         (paths, include, exclude, follow_links, name, normalize is not None, batch, ray, dry_run)
     ):
@@ -114,7 +115,7 @@ def ingest(
 
 
 def with_ray_address(arguments: list[str]) -> list[str]:
-    """The arguments with `--ray` as `--ray local` where no address follows: typer demands one."""
+    """Insert `local` after a `--ray` without an address, which typer would demand."""
     place = arguments.index("--ray") + 1 if "--ray" in arguments else 0
     if place and not _RAY_ADDRESS.fullmatch("".join(arguments[place : place + 1])):
         return [*arguments[:place], "local", *arguments[place:]]
@@ -122,14 +123,13 @@ def with_ray_address(arguments: list[str]) -> list[str]:
 
 
 def print_ingest_report(report: "IngestReport", json: bool) -> None:
-    """Print the outcome; exit with 2 if a document was refused, with 1 if one is incomplete."""
+    """Print the report; exit with 2 if a document was refused, with 1 if one is incomplete."""
     if json:
         print_json(report.as_dict())
     else:
         decider = "offline, no language model" if report.decider == "offline" else report.decider
-        usage = report.usage
-        cost = f" Cost: {cost_text(usage)}." if usage.tokens or usage.reused else ""
-        print(f"{report.corpus}: {', '.join(_counts(report))}. Decider: {decider}.{cost}")
+        counts, cost = ", ".join(_counts(report)), cost_sentence(report.usage)
+        print(f"{report.corpus}: {counts}. Decider: {decider}.{cost}")
         for line in (*_batch_lines(report), *_failure_lines(report), *report.notes):
             print_error(line)
     statuses = {one.status for one in report.documents}
@@ -193,7 +193,7 @@ def _failure_lines(report: "IngestReport") -> Iterator[str]:
 
 
 class IngestProgress(CommandProgress):
-    """Shows the events of an ingestion on stderr."""
+    """The progress of an ingestion: call it with each event."""
 
     def __init__(
         self,
@@ -210,8 +210,8 @@ class IngestProgress(CommandProgress):
         self._facts = self._tokens = self._failed = 0
         self._usage = Usage()
         self._verbose = verbose
-        self._listed = set["DocumentReport"]()  # with problems
-        self._ended = Counter[str]()  # status: documents without a line of their own
+        self._listed = set["DocumentReport"]()  # printed documents with problems
+        self._ended = Counter[str]()  # documents without a line of their own, by status
         self._ended_chunks = Counter[str]()
 
     def __call__(self, event: "IngestEvent") -> None:
@@ -219,7 +219,7 @@ class IngestProgress(CommandProgress):
         from graphreader.ingestion import report
 
         match event:
-            case report.SourceCount(sources):  # with batches there are several passes
+            case report.SourceCount(sources):  # an ingestion by batches has several passes
                 for one in self.tasks:
                     self.reset(one.id, total=0, visible=False)
                 self._samples.clear()
@@ -257,13 +257,13 @@ class IngestProgress(CommandProgress):
             print_progress(f"{status:<{_STATUS_WIDTH}}{text}")
 
     def _add_to_total(self, task: "Task", count: float) -> None:
-        """Show the task with a larger total. `update` would forget its speed."""
+        """Enlarge the total of a task and show it; rich's `update` would forget its speed."""
         task.total = (task.total or 0) + count
         task.finished_time, task.visible = None, True
 
     @property
     def _stage(self) -> "tuple[Task, str]":
-        """The task of the present work, and its name, empty while chunks are read."""
+        """The current task, and a name for it, which is empty while chunks are read."""
         if self._merging.visible:
             return self._merging, "merging key elements"
         is_read = not self._sources.remaining and not self._chunks.remaining
@@ -272,12 +272,12 @@ class IngestProgress(CommandProgress):
         return self._chunks, ""
 
     def status(self) -> str:
-        """`120 of 400 chunks, 3.2 a minute, ...`, or the work after the reading."""
+        """The state as text: `120 of 400 chunks, 3.2 a minute, ...`."""
         task, activity = self._stage
         if activity:
             return ", ".join([activity, _done_of_all(task), *self.pace(task, task.remaining)])
         left, sources = task.remaining, self._sources
-        if sources.remaining:  # they probably have as many chunks as those before
+        if sources.remaining:  # assumed to have as many chunks each as the sources before
             share = sources.completed / (sources.total or 1)
             left = (task.total or 0) / share - task.completed if share else None
         parts = [f"{_done_of_all(task)} chunks", *self.pace(task, left)]
@@ -289,13 +289,13 @@ class IngestProgress(CommandProgress):
         return ", ".join([*parts, plural(self._facts, "fact"), *failed, spent])
 
     def _end_document(self, document: "DocumentReport") -> None:
-        """Print a line about one of the first documents with a problem; count the others.
+        """Print one of the first documents with a problem, and count all others by status.
 
-        Chunks without facts are listed at the end.
+        Chunks without facts are printed at the end of the command.
         """
         has_problem = document.status == "refused" or document.skipped
         self._failed += len(document.failed)
-        if has_problem and document in self._listed:  # by a pass before
+        if has_problem and document in self._listed:  # by an earlier pass
             return
         if has_problem and len(self._listed) < _LISTED_DOCUMENTS:
             self._listed.add(document)

@@ -14,11 +14,11 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 """The log levels. Texts of documents, questions and replies are logged at `debug` only."""
 
 _REQUEST = ("method", "route", "status", "seconds", "token")
-"""What a record about a request of `graphreader serve` has besides, see `graphreader.web.app`."""
+"""Attributes of a record about a request of `graphreader serve`, set by `graphreader.web.app`."""
 
 
 class Log:
-    """The level of `--log-level` or `--debug`, None without these."""
+    """The log level of `--log-level` or `--debug`, None without these options."""
 
     level: ClassVar[LogLevel | None] = None
 
@@ -39,7 +39,7 @@ def set_up_logging(level: LogLevel | None, *, debug: bool = False) -> None:
 
 
 def set_up_server_logging(*, as_json: bool) -> None:
-    """The same for a server, which without a level logs warnings, or as JSON its requests, too."""
+    """Set up the log of a server: without a level warnings, as JSON its requests, too."""
     logging.root.handlers.clear()
     if as_json:
         _log_to_stderr(Log.level or "info", _JsonFormatter())
@@ -56,7 +56,7 @@ def _log_to_stderr(level: LogLevel, formatter: logging.Formatter) -> None:
 
 
 class _TerminalHandler(logging.StreamHandler[TextIO]):
-    """Writes to the present `sys.stderr`, so that lines appear above a live display."""
+    """A handler for the present `sys.stderr`, so that lines appear above a live display."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the record."""
@@ -65,7 +65,7 @@ class _TerminalHandler(logging.StreamHandler[TextIO]):
 
 
 class _SafeFormatter(logging.Formatter):
-    """Formats a record without secrets; its further lines, indented, look like no record."""
+    """A formatter without secrets, which indents the further lines of a record."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The lines to print."""
@@ -75,7 +75,7 @@ class _SafeFormatter(logging.Formatter):
 
 
 class _JsonFormatter(logging.Formatter):
-    """Formats a record as one JSON object; of an exception only its type and where it came from."""
+    """A formatter of records as JSON; an exception is given by its type and traceback only."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line to print."""

@@ -9,11 +9,11 @@ import sys
 from graphreader.cli.signals import Interrupted, handle_signals
 
 COLLECTIONS = 50_000, 20, 20
-"""Garbage is collected seldom: it took a sixth of the time of imports and of an ingest."""
+"""Thresholds of the garbage collector, which took a sixth of the time of imports and ingests."""
 
 
 def main() -> None:
-    """Run the command line; exits with 0, 1 (failure), 2 (usage) or 128 plus a signal's number."""
+    """Run the command line; exit with 0, 1 (failure), 2 (usage) or 128 plus a signal's number."""
     gc.set_threshold(*COLLECTIONS)
     try:
         handle_signals()

@@ -34,7 +34,7 @@ Yes = Annotated[bool, flag("--yes", help="Do not ask for confirmation.")]
 DryRun = Annotated[
     bool, flag("--dry-run", help="Change nothing; only print what it would change or cost.")
 ]
-Corpus = Annotated[str, _option("--corpus", "NAME", "The corpus.")]
+Corpus = Annotated[str, _option("--corpus", "NAME", "The corpus to work on.")]
 OnlyCorpus = Annotated[str | None, _option("--corpus", "NAME", "Only this corpus.")]
 MaxCalls = Annotated[
     int | None, _option("--max-calls", "N", "Stop after N calls of the model.", min=1)
@@ -78,7 +78,7 @@ FollowLinks = Annotated[
 ]
 StdinName = Annotated[str | None, _option("--id", "NAME", "The name of the text from stdin.")]
 Batch = Annotated[
-    bool, flag("--batch", help="By batches of OpenAI or Anthropic: half the price, within a day.")
+    bool, flag("--batch", help="Use batches of OpenAI or Anthropic: half the price, within a day.")
 ]
 Wait = Annotated[bool, flag("--wait", help="With --batch: wait for the replies.")]
 RetryFailed = Annotated[
@@ -95,7 +95,7 @@ Ray = Annotated[
     _option(
         "--ray",
         "[ADDRESS]",
-        "Read on the Ray cluster at HOST:PORT, without an address on one of this machine.",
+        "Use the Ray cluster at HOST:PORT; without an address, one of this machine.",
     ),
 ]
 Verbose = Annotated[bool, flag("--verbose", help="Print a line for each document.")]
@@ -200,14 +200,14 @@ AllowedHosts = Annotated[
 ]
 McpCorpus = Annotated[str, _option("--corpus", "NAME", "The corpus of /mcp.")]
 ProxyHeaders = Annotated[
-    bool, flag("--proxy-headers", help="Behind a proxy: believe its X-Forwarded headers.")
+    bool, flag("--proxy-headers", help="Behind a proxy: trust its X-Forwarded headers.")
 ]
 RootPath = Annotated[
     str, _option("--root-path", "PATH", "Behind a proxy: the path under which it serves this.")
 ]
 FirstToken = Annotated[
     bool,
-    flag("--first-token", help="If there is no token yet, make an admin's, and print it once."),
+    flag("--first-token", help="If there is no token, make one of an admin and print it once."),
 ]
 JsonLogs = Annotated[
     bool, flag("--json-logs", help="Log to stderr as JSON, one line for each request.")
@@ -215,7 +215,8 @@ JsonLogs = Annotated[
 TokenName = Annotated[str, _argument("NAME", "The name of the token, by which it is revoked.")]
 Role = Annotated[str, _option("--role", "ROLE", "reader, writer (also reads texts in) or admin.")]
 TokenCorpora = Annotated[
-    list[str], _option("--corpus", "NAME", "A corpus that it opens (repeatable).", **_REPEATED)
+    list[str],
+    _option("--corpus", "NAME", "A corpus to which it gives access (repeatable).", **_REPEATED),
 ]
 Days = Annotated[float | None, _option("--days", "N", "It expires after N days.", min=0.01)]
 QuestionsAtOnce = Annotated[int | None, _option("--questions", "N", "Questions at once.", min=1)]
@@ -254,7 +255,7 @@ Lengths = Annotated[
     _option(
         "--lengths",
         "SIZES",
-        "native, or contexts made longer with a pool of passages: native,16k,64k.",
+        "Lengths of contexts: native, or sizes to fill up with passages of a pool (16k,64k).",
     ),
 ]
 Pool = Annotated[
@@ -270,8 +271,8 @@ Pool = Annotated[
 Contexts = Annotated[
     Literal["documents", "text"],
     typer.Option(
-        help="Each passage as a document of its own, or all of a question as one text, as in the "
-        "papers."
+        help="Read each passage as a document of its own, or, as in the papers, all passages of a "
+        "question as one text."
     ),
 ]
 Evidence = Annotated[
@@ -279,13 +280,13 @@ Evidence = Annotated[
     _option(
         "--evidence",
         "FILE",
-        "Original files of MuSiQue, HotpotQA or 2WikiMultihopQA, whose evidence the same questions "
-        "of LongBench and LV-Eval get.",
+        "Original files of MuSiQue, HotpotQA or 2WikiMultihopQA, with evidence for the questions "
+        "that LongBench and LV-Eval took from them.",
         show_default=False,
     ),
 ]
 Models = Annotated[
-    str, _option("--models", "NAMES", "Several models, one after the other: provider:model.")
+    str, _option("--models", "NAMES", "Models to measure one after the other, as provider:model.")
 ]
 Repeats = Annotated[int, _option("--repeats", "N", "Ask each question N times.", min=1)]
 Rate = Annotated[
@@ -299,7 +300,7 @@ EqualReading = Annotated[
     bool,
     flag(
         "--equal-reading",
-        help="Compare with rankings that read as many tokens as GraphReader did.",
+        help="Compare with rankings that read as many tokens as GraphReader.",
     ),
 ]
 Seed = Annotated[
@@ -307,13 +308,13 @@ Seed = Annotated[
     _option(
         "--seed",
         "N",
-        "Another random draw: of contexts, of random nodes, of a model's replies.",
+        "The seed of random draws: of contexts, of nodes, of a model's replies.",
         min=0,
     ),
 ]
 Concurrency = Annotated[
     int | None,
-    _option("--concurrency", "N", "Questions at once; without a model two.", min=1, max=256),
+    _option("--concurrency", "N", "Questions at once; two without a model.", min=1, max=256),
 ]
 MaxCost = Annotated[
     float | None, _option("--max-cost", "DOLLARS", "Stop when this much is spent.", min=0)

@@ -19,26 +19,26 @@ from graphreader.cli.console import Quiet, duration, literal_line, print_progres
 from graphreader.waiting import Waiting, listening
 
 _RATE_WINDOW = 300.0  # seconds over which a rate is measured; one item may take a minute
-_LOG_SECONDS, _LOG_SHARE = 10.0, 0.05  # at least so long, and so much of all, between log lines
-_LONGEST_SILENCE = 300.0  # between the lines of a log
+_LOG_SECONDS, _LOG_SHARE = 10.0, 0.05  # the least time, and share of all, between log lines
+_LONGEST_SILENCE = 300.0  # the longest time between log lines
 _COUNTDOWN = re.compile(r"(?<= in )\d+(?= s$)")  # the seconds at the end of a line about a wait
 _LISTED_FAILURES = 5
-_WAIT_SECONDS = 3.0  # by which a wait for a service must end later to get a line after another
-_SAME_SECONDS = 60.0  # after which the same line about a wait is printed again
-_ATTEMPT_SECONDS = 3.0  # that a live display shows a wait beyond its end
+_WAIT_SECONDS = 3.0  # a wait is printed again if it ends later by more than this
+_SAME_SECONDS = 60.0  # the least time until an equal line about a wait is printed again
+_ATTEMPT_SECONDS = 3.0  # how long a live display shows a wait beyond its end
 
 
 class WaitDisplay:
-    """Shows what is waited for: in the `lines` of a live display, else as lines on stderr."""
+    """A display of waits for services: as `lines` of a live display, else printed on stderr."""
 
     def __init__(self, *, live: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._live, self._clock = live, clock
-        self._waits: dict[str, tuple[str, float]] = {}  # service: its line and end, latest last
-        self._printed: dict[str, float] = {}  # service: when the wait of its last line ends
-        self._repeat: dict[str, float] = {}  # line: when it may be printed again
+        self._waits: dict[str, tuple[str, float]] = {}  # by service: line and end, the latest last
+        self._printed: dict[str, float] = {}  # by service: the end of the last printed wait
+        self._repeat: dict[str, float] = {}  # by line: the time from which it may be printed again
 
     def __call__(self, waiting: Waiting) -> None:
-        """Show what is waited for now."""
+        """Show a wait, or end its display if it has no text."""
         now, service, text = self._clock(), waiting.service, waiting.text
         end = now + waiting.seconds
         if self._live:
@@ -55,7 +55,7 @@ class WaitDisplay:
 
     @property
     def lines(self) -> list[Text]:
-        """What a live display shows: the latest wait until its next attempt, else nothing."""
+        """The lines of a live display: the latest wait until its next attempt."""
         now = self._clock()
         waits = [one for one in self._waits.values() if one[1] > now - _ATTEMPT_SECONDS]
         if not waits:
@@ -67,7 +67,7 @@ class WaitDisplay:
 
 @contextmanager
 def spinner(text: str) -> Iterator[Callable[[str], None] | None]:
-    """Show a spinner on stderr; yields a function that sets its text, None without a terminal."""
+    """Show a spinner on stderr; yield a function that sets its text, None without a terminal."""
     console = Console(stderr=True, highlight=False)
     if Quiet.enabled or not console.is_terminal:
         yield None
@@ -77,7 +77,7 @@ def spinner(text: str) -> Iterator[Callable[[str], None] | None]:
 
 
 class CommandProgress(Progress, ABC):
-    """Progress of a long job on stderr: bars and a status line in a terminal, lines in a log.
+    """The progress of a command on stderr: bars and a status in a terminal, lines in a log.
 
     A log gets a line at most every 10 seconds, after 5 % more or five minutes. Events may come
     from another thread.
@@ -110,15 +110,17 @@ class CommandProgress(Progress, ABC):
         self._listening = listening(self.wait)
         self._failures = 0
         self._logged_at = clock()
-        self._logged: tuple[str, float] = ("", 0)  # the activity and its items in the last line
-        self._samples: dict[TaskID, deque[tuple[float, float]]] = {}  # times, items until then
+        self._logged: tuple[str, float] = ("", 0)  # activity and finished items of the last line
+        self._samples: dict[
+            TaskID, deque[tuple[float, float]]
+        ] = {}  # pairs of time and finished items
 
     @abstractmethod
     def status(self) -> str:
-        """`12 of 40 answered, 1 failed, 3.2 a minute, about 9 min left`."""
+        """The state as text: `12 of 40 answered, 1 failed, 3.2 a minute, about 9 min left`."""
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """The bars, and below them the status."""
+        """Yield the bars, and below them the status and waits."""
         yield from super().get_renderables()
         if self.tasks:  # rich calls this once in its constructor
             text = (
@@ -145,14 +147,14 @@ class CommandProgress(Progress, ABC):
         return task
 
     def pace(self, task: Task, left: float | None) -> list[str]:
-        """`3.2 a minute` and `about 9 min left` for the items left, if known."""
+        """List `3.2 a minute` and `about 9 min left` for the items left, if the rate is known."""
         rate = self._rate(task)
         if not rate or not left:
             return []
         return [f"{60 * rate:,.1f} a minute", f"about {duration(left / rate)} left"]
 
     def _rate(self, task: Task) -> float:
-        """Items a second of the last five minutes, waits included; 0: not known."""
+        """Items per second in the last five minutes, waits included; 0 if not known."""
         if not task.total:
             return 0.0
         now = self.get_time()
@@ -169,7 +171,7 @@ class CommandProgress(Progress, ABC):
         self.console.print(line, soft_wrap=not self.in_terminal)
 
     def print_failure(self, failure: str, output: str) -> None:
-        """Print one of the first five failures; further ones are recorded in the `output` only."""
+        """Print one of the first five failures; further failures stand in the `output` only."""
         self._failures += 1
         if self._failures <= _LISTED_FAILURES:
             self.print_line(Text(single_line(failure), "red"))
@@ -177,7 +179,7 @@ class CommandProgress(Progress, ABC):
             self.print_line(Text(f"... further failures are recorded in the {output} only", "dim"))
 
     def log_status(self, task: Task, activity: str = "") -> None:
-        """Write the status into a log, if enough of the task, or another activity, came since."""
+        """Log the status, if enough items or another activity came since the last line."""
         now, total = self.get_time(), task.total or 0
         self._rate(task)
         if Quiet.enabled or not self.disable or now - self._logged_at < _LOG_SECONDS:
@@ -193,7 +195,7 @@ class CommandProgress(Progress, ABC):
 
 
 class QuestionProgress(CommandProgress):
-    """The progress of questions; `output` names where their failures are recorded."""
+    """The progress of a set of questions, whose failures are recorded in the `output`."""
 
     def __init__(
         self, command: str, name: str, output: str, total: int, completed: int = 0, **options: Any
@@ -205,14 +207,14 @@ class QuestionProgress(CommandProgress):
 
     @abstractmethod
     def counts(self) -> str:
-        """`12 of 40 answered, 1 failed`."""
+        """The counts as text: `12 of 40 answered, 1 failed`."""
 
     def status(self) -> str:
         """The counts, the rate and the time left."""
         return ", ".join([self.counts(), *self.pace(self._task, self._task.remaining)])
 
     def count(self, failure: str | None = None) -> None:
-        """Show that one more item is finished, or failed for this reason."""
+        """Count one more finished item; `failure` is the reason if it failed."""
         self.advance(self._task.id)
         if failure is not None:
             self.print_failure(failure, self._output)

@@ -1,4 +1,4 @@
-"""`graphreader runs list|show|resume|delete`: the runs that are kept."""
+"""`graphreader runs list|show|resume|delete`: commands on kept runs."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -92,7 +92,7 @@ def resume_run(
     json: options.Json = False,
     _quiet: options.Quiet = False,
 ) -> None:
-    """Continue an interrupted run; no decision is asked again."""
+    """Continue an interrupted run without paying again for its decisions."""
     with open_reader("default", max_calls=max_calls, max_tokens=max_tokens) as reader:
         from graphreader.cli.watch import watch
 
@@ -107,7 +107,7 @@ def delete_runs(
     yes: options.Yes = False,
     json: options.Json = False,
 ) -> None:
-    """Delete runs with their steps and decisions. Active runs stay."""
+    """Delete runs with their steps and decisions; active runs stay."""
     if bool(runs) == everything:
         raise UsageError("Name runs, or use --all.")
     if everything:

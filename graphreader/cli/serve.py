@@ -1,4 +1,4 @@
-"""`graphreader serve` and `graphreader token`: the page and the HTTP interface."""
+"""`graphreader serve` and `graphreader token`: the server and its access tokens."""
 
 import ipaddress
 import logging
@@ -42,8 +42,8 @@ def serve(
 ) -> None:
     """Serve the page, the HTTP interface and MCP for all corpora.
 
-    On loopback it works at once, for this machine only. On any other address, and behind a proxy,
-    every request needs a token: `graphreader token create`.
+    On a loopback address only this machine has access, without a token. On any other address, and
+    behind a proxy, every request needs a token: `graphreader token create`.
     """
     settings = read_settings()
     set_up_server_logging(as_json=json_logs)
@@ -57,7 +57,9 @@ def serve(
 
     with_tokens = not _is_loopback(host) or proxy_headers or bool(root_path)
     tokens = TokenStore(settings.database_of("tokens"))
-    has_tokens = bool((with_tokens or settings.database) and tokens.all())  # is PostgreSQL there?
+    has_tokens = bool(
+        (with_tokens or settings.database) and tokens.all()
+    )  # raises without PostgreSQL
     needs_first = with_tokens and not has_tokens
     if needs_first and not first_token:
         raise UsageError(
@@ -135,7 +137,7 @@ def create_token(
     tokens: options.TokensADay = None,
     json: options.Json = False,
 ) -> None:
-    """Make an access token and print it, once: only its hash is kept."""
+    """Make an access token and print it once: only its hash is kept."""
     limits: Any = {"questions": questions, "calls": calls, "tokens": tokens}
     secret = _store().create(name, role, corpus, days=days, **limits)  # type: ignore[arg-type]
     print_result({"name": name, "token": secret}, secret, json=json)
@@ -172,6 +174,6 @@ def revoke_token(
     name: options.TokenName,
     json: options.Json = False,
 ) -> None:
-    """Revoke a token: it is refused from now on."""
+    """Revoke a token, which is refused from now on."""
     _store().revoke(name)
     print_result({"revoked": name}, f"{name} is revoked.", json=json)

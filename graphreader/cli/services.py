@@ -1,4 +1,4 @@
-"""`graphreader doctor`, `browser`, `neo4j`, `cache` and `mcp`: the services around a corpus."""
+"""`graphreader doctor`, `browser`, `neo4j`, `cache` and `mcp`: services of all corpora."""
 
 import os
 import signal
@@ -24,9 +24,9 @@ from graphreader.cli.console import (
     print_table,
     wide_console,
 )
+from graphreader.cli.driver import import_driver
 from graphreader.cli.signals import HANDLED_SIGNALS
 from graphreader.cli.startup import (
-    import_driver,
     open_database,
     read_runs,
     read_settings,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 def doctor(json: options.Json = False) -> None:
-    """Check settings, Neo4j, model and embeddings; say what to do about each failure.
+    """Check settings, Neo4j, model and embeddings, and give advice on each failure.
 
     Exits with 1 if a check fails. A configured model is asked one short question.
     """
@@ -116,7 +116,7 @@ async def _check_database(settings: "Settings") -> str:
 
 
 async def _check_corpora(settings: "Settings") -> str:
-    """Name the corpora of which the embeddings cannot be used with these settings."""
+    """Check that the embeddings of all corpora can be used with these settings."""
     async with open_database(settings) as connection:
         from graphreader.resources import Resources
         from graphreader.store.catalog import Catalog
@@ -184,7 +184,7 @@ def browser(
     open_: options.Open = False,
     json: options.Json = False,
 ) -> None:
-    """Print the address of Neo4j Browser and what to type there.
+    """Print the address of Neo4j Browser and the access data to type there.
 
     The embedded Neo4j is started if it does not run.
     """
@@ -240,7 +240,7 @@ def stop_neo4j(json: options.Json = False) -> None:
 
 
 def neo4j_status(json: options.Json = False) -> None:
-    """Show where the embedded Neo4j runs and how to connect. Exits with 1 if it does not run."""
+    """Show the address and access data of the embedded Neo4j. Exits with 1 if it does not run."""
     from graphreader.store.embedded import server
 
     settings = read_settings()
@@ -338,7 +338,7 @@ def mcp(corpus: options.Corpus = "default") -> None:
         server = mcp_server(reader)
         if sys.stdin.isatty():
             print_error(f"Serving the corpus {corpus!r} to an MCP client; Ctrl-C ends it.")
-        # The server reads stdin in a thread that nothing can interrupt, so the process just ends.
+        # The server reads stdin in a thread that nothing can interrupt, so the process exits.
         for number in HANDLED_SIGNALS:
             if callable(signal.getsignal(number)):  # an ignored signal stays ignored
                 signal.signal(number, _stop)

@@ -14,10 +14,9 @@ HANDLED_SIGNALS = [
 
 
 class Interrupted(BaseException):
-    """A signal that ends the command; a KeyboardInterrupt would be swallowed by typer.
+    """The signal that ended a command; typer would swallow a KeyboardInterrupt.
 
-    `received` is the number of the first signal: a library may have turned this into another
-    error.
+    `received` is the number of the first signal, since a library may raise another error for it.
     """
 
     received: ClassVar[int] = 0

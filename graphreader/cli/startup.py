@@ -1,4 +1,4 @@
-"""Start-up of a command: its input is checked, its settings are read, its graph is opened."""
+"""Start-up of a command: checks of its input, its settings, its graph and its report."""
 
 import os
 import sys
@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from graphreader.cli.console import print_error, print_progress
+from graphreader.cli.driver import import_driver
 from graphreader.cli.progress import WaitDisplay, spinner
 from graphreader.errors import UsageError
 from graphreader.waiting import listening
@@ -29,12 +30,9 @@ _PHASES = {
     "starting": "Starting Neo4j (it stays running until `graphreader neo4j stop`)",
 }
 
-# The Neo4j driver imports these, for more than a second of CPU, to take their types as parameters.
-_UNUSED_BY_DRIVER = ("numpy", "pandas", "pyarrow")
-
 
 def expand_paths(paths: Sequence[str], name: str | None) -> list[str]:
-    """The paths with `~` as the home folder. Raises UsageError before a server is started."""
+    """Replace `~` in the paths by the home folder. Raises UsageError for missing files."""
     from graphreader.ingestion.loading.sources import expand_home
 
     if not paths:
@@ -50,13 +48,13 @@ def expand_paths(paths: Sequence[str], name: str | None) -> list[str]:
 
 
 def check_stdin() -> None:
-    """Raise UsageError if stdin is a terminal: Ctrl-C would not end the waiting."""
+    """Raise UsageError if stdin is a terminal, where Ctrl-C would not end the reading."""
     if sys.stdin and sys.stdin.isatty():
         raise UsageError("Nothing is piped in: add a file to the command, as in `< notes.txt`.")
 
 
 def read_settings(**options: object) -> "Settings":
-    """The settings of the environment and of `.env`; options that are not None win."""
+    """The settings of the environment and of `.env`; `options` override them, unless None."""
     from graphreader.settings import Settings, load_environment, misspelled
 
     load_environment()
@@ -65,20 +63,9 @@ def read_settings(**options: object) -> "Settings":
     return Settings.read(**{name: value for name, value in options.items() if value is not None})
 
 
-def import_driver() -> None:
-    """Import the Neo4j driver without the packages that it would import for unused types."""
-    hidden = [name for name in _UNUSED_BY_DRIVER if name not in sys.modules]
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: not importable
-    try:
-        import graphreader.store.connection  # noqa: F401
-    finally:
-        for name in hidden:
-            del sys.modules[name]
-
-
 @contextmanager
 def open_reader(corpus: str, *, graph: bool = True, **options: object) -> "Iterator[GraphReader]":
-    """A reader of the corpus, closed at the end; `options` that are not None are settings."""
+    """Open a reader of the corpus; `options` override settings, unless None."""
     settings = read_settings(**options)
     with spinner("Opening the graph"):
         import_driver()
@@ -93,7 +80,7 @@ def open_reader(corpus: str, *, graph: bool = True, **options: object) -> "Itera
 
 @asynccontextmanager
 async def open_database(settings: "Settings") -> "AsyncIterator[Connection]":
-    """The database, checked, for commands for which the imports of a GraphReader are too slow."""
+    """Open the database and check its schema, without the slow imports of a GraphReader."""
     import_driver()
     from graphreader.store import schema
     from graphreader.store.connection import open_connection
@@ -110,7 +97,7 @@ async def open_database(settings: "Settings") -> "AsyncIterator[Connection]":
 
 
 async def read_runs(settings: "Settings", corpus: str | None = None) -> "list[RunSummary]":
-    """The kept runs, without the imports of a GraphReader, which are slow."""
+    """The kept runs, read without the slow imports of a GraphReader."""
     from graphreader.agent.run_store import RunStore
 
     store = RunStore(settings.database_of("runs"))
@@ -121,7 +108,7 @@ async def read_runs(settings: "Settings", corpus: str | None = None) -> "list[Ru
 
 
 def start_embedded(settings: "Settings") -> "RunningServer":
-    """Start the embedded server unless it runs; the progress is shown on stderr."""
+    """Start the embedded server, with progress on stderr, unless it runs."""
     import_driver()
     from graphreader.store.embedded import server
 
@@ -130,7 +117,7 @@ def start_embedded(settings: "Settings") -> "RunningServer":
 
 
 def start_progress(show: Callable[[str], None] | None = None) -> "Progress":
-    """Shows the phases of a server's start by `show`, without it as lines on stderr."""
+    """Make a callback that shows the phases of a server's start by `show`, or on stderr."""
     shown: set[str] = set()
 
     def progress(phase: "Phase", done: int, total: int | None) -> None:
@@ -145,7 +132,7 @@ def start_progress(show: Callable[[str], None] | None = None) -> "Progress":
 
 
 def check_report(file: str | None) -> None:
-    """Raise UsageError if no report can be written there, before anything is paid for."""
+    """Raise UsageError, before any cost arises, if no report can be written to the file."""
     if file is not None:
         from graphreader.html_report.page import check
 
@@ -153,6 +140,6 @@ def check_report(file: str | None) -> None:
 
 
 def write_report(reader: "GraphReader", reading: "Reading", file: str | None) -> None:
-    """Write the report, if requested, and print its path on stderr."""
+    """Write the report of a reading, if a file is given, and print its path on stderr."""
     if file is not None:
         print_error(f"The report is in {reader.report(reading, file)}")

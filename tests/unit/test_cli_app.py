@@ -170,7 +170,7 @@ SPENT.spent = Usage(calls=312, input_tokens=400_000, output_tokens=10_233, dolla
             ValueError("sk-secret"),
             1,
             "An unexpected error occurred (ValueError): run again with `graphreader --debug ...` "
-            "to see how it came about.",
+            "to see where it came from.",
         ),
         (Interrupted(signal.SIGINT), 130, "Stopped."),
         (Interrupted(signal.SIGTERM), 143, "Stopped."),

@@ -45,7 +45,7 @@ class Counter:
         """Count to three."""
         return numbers(self.ended)
 
-    count = sync.blocking_stream(acount)
+    count = sync.blocking(acount)
 
 
 # Scripts, loops of one's own and several of them one after the other share one loop.
