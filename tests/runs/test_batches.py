@@ -196,11 +196,11 @@ def test_partial_failures(books: Books) -> None:
 # The same where PostgreSQL has what is remembered.
 @only_openai
 def test_in_postgresql(books: Books, postgres: Postgres) -> None:
-    runs = SecretStr(postgres.new_database())
+    database = SecretStr(postgres.new_database())
     with BatchServer(mind.think, outcome=fate({0: "expired"})) as server:
         reports = []
         for _ in range(3):
-            reports.append(books.ingest(server, runs=runs))
+            reports.append(books.ingest(server, database=database))
             server.end()
 
     assert [one.submitted for one in reports] == [8, 1, 0]

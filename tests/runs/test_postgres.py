@@ -148,7 +148,7 @@ def test_resumed_elsewhere(
     monkeypatch.setattr("graphreader.web.live_runs.STORED_SECONDS", 0.0)
     gate = Gate()
     gate.open.clear()
-    given = {"mode": "adaptive", "kept_runs": 50, "runs": SecretStr(address)}
+    given = {"mode": "adaptive", "kept_runs": 50, "database": SecretStr(address)}
     one, other = [
         world.reader(
             *(neo4j, ring, world.scripted(world.RING_FACTS, {TurnTask: gate})),
@@ -254,7 +254,7 @@ def test_away_in_the_middle(
                 server.start()
             return world.plan(task)
 
-        given = {"home": tmp_path, "runs": SecretStr(server.new_database()), "initial_nodes": 1}
+        given = {"home": tmp_path, "database": SecretStr(server.new_database()), "initial_nodes": 1}
         faulty = world.scripted(world.RING_FACTS, {PlanTask: plan})
         with world.reader(neo4j, ring, faulty, **given) as reader:
             reading = reader.ask("Whom did Alpha meet?")

@@ -68,8 +68,8 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def settings(neo4j: Settings, place: Path | str, path: Path) -> Settings:
     """Settings with a home of the test's own, and the runs there or in PostgreSQL."""
-    runs = SecretStr(place) if isinstance(place, str) else None
-    return world.settings(neo4j, home=path.parent, initial_nodes=2, runs=runs)
+    database = SecretStr(place) if isinstance(place, str) else None
+    return world.settings(neo4j, home=path.parent, initial_nodes=2, database=database)
 
 
 def asking(

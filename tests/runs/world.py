@@ -131,6 +131,7 @@ def scripted(known: Facts, script: Mapping[Any, Any]) -> ScriptedDecider:
 
 def settings(base: Settings, **changes: Any) -> Settings:
     """The settings of a server, with chunks of a paragraph."""
+    assert changes.keys() <= Settings.model_fields.keys()  # model_copy would not say so
     return base.model_copy(update={"chunk_tokens": PARAGRAPH_TOKENS} | changes)
 
 
