@@ -1,4 +1,4 @@
-"""A run as a person reads it: live while it goes on, as its answer at the end, or as kept steps."""
+"""A run in the terminal: a live display of its paths, its answer, or the steps of a kept run."""
 
 import shlex
 from collections.abc import Iterable, Sequence
@@ -64,8 +64,8 @@ def watch(
 ) -> Reading:
     """Show the steps of a run until it is answered, then print its answer and return the reading.
 
-    A terminal shows a live picture, and keeps plan and paths; a pipe gets a line a step on stderr.
-    The error of an interrupted run says how to resume it.
+    A terminal shows a live display, and keeps plan and paths; a pipe gets a line for each step on
+    stderr. The error of an interrupted run says how to resume it.
     """
     out = console or Console(highlight=False)
     steps = out if out.is_terminal and not as_json else Console(stderr=True, highlight=False)
@@ -194,7 +194,7 @@ def _print_paths(out: Console, paths: Iterable[Path]) -> None:
         if path.functions:
             trail = Text(" → ", "dim").join(map(_call_text, path.functions))
             out.print(Padding(trail, (0, 0, 0, 4)))
-        if path.error and path.stopped == "error":  # a note of the reading says it of the budget
+        if path.error and path.stopped == "error":  # the end of a budget is a note of the reading
             out.print(Padding(literal(path.error, "red"), (0, 0, 0, 4)))
     out.print()
 
@@ -223,7 +223,7 @@ def print_answer(out: Console, reading: Reading) -> None:
 
 
 def _print_claims(out: Console, reading: Reading) -> None:
-    """Answer and explanation with citation numbers behind their claims, then what is in neither."""
+    """Print answer and explanation with numbers of citations, then the other claims."""
     cited = cited_answer(reading)
     for parts, style in ((cited.answer, "bold"), (cited.explanation, "")):
         marked = Text.assemble(*(literal(part.text, style) + _marks(part) for part in parts))
@@ -239,7 +239,7 @@ def _print_claims(out: Console, reading: Reading) -> None:
         items.append(
             differ + _numbers(contradiction.citations) + literal_line(f" ({places})", "dim")
         )
-    listed = Table.grid()  # a wrapped line goes on beneath the text, not beneath the dash
+    listed = Table.grid()  # a wrapped line is aligned with the text, not with the dash
     for item in items:
         listed.add_row("  - ", item)
     if items:
@@ -247,7 +247,7 @@ def _print_claims(out: Console, reading: Reading) -> None:
 
 
 def _marks(part: CitedText) -> Text:
-    """The numbers of the citations behind a claim, or a warning."""
+    """The numbers of a claim's citations, or a warning that it has none."""
     if not part.is_claim:
         return Text()
     numbers = [mark.number for mark in part.marks]
@@ -288,7 +288,7 @@ def _print_cost(out: Console, reading: Reading) -> None:
 
 
 def print_run(out: Console, kept: KeptRun) -> None:
-    """Print a kept run: the question, each step of each path with its reason, and the answer."""
+    """Print a kept run: its question, each step of each path with its reason, and its answer."""
     run = kept.summary
     details = literal_line(f" of corpus {run.corpus}, {local_time(run.began)}, ")
     status = styled_status(run.status)
