@@ -1,4 +1,4 @@
-"""Answer reasoning (paper, section 3.4): one answer out of all notebooks, and its reading."""
+"""Answer reasoning (paper, section 3.4): one answer from all notebooks, and its Reading."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -57,15 +57,15 @@ BUDGET_USED_UP = {
 
 
 class Answering:
-    """The node after the exploration."""
+    """The node of the graph that answers after the exploration."""
 
     def __init__(self, deps: AgentDependencies) -> None:
         self._deps = deps
 
     async def answer_reasoning(self, state: RunState, runtime: Runtime[None]) -> Update:
-        """Join the notebooks, let the majority decide contradictions, and answer (figure 12).
+        """Answer from all notebooks; the majority decides contradictions (figure 12).
 
-        Without a usable decision the notebooks are the output. Raises DecisionError if all
+        Without a usable decision the output is the notebooks. Raises DecisionError if all
         paths failed.
         """
         stream = AnswerStream(runtime.stream_writer) if self._deps.stream_answer else None
@@ -122,10 +122,10 @@ class Answering:
         quotes: list[Quote],
         on_token: TokenCallback | None,
     ) -> tuple[Answer, AnswerTask, Costs]:
-        """Take the decision; notebooks that are too many for one prompt are joined before."""
+        """Request the answer; notebooks that do not fit one prompt are joined first."""
         question, plan = state["question"], state["plan"]
         evidence, earlier = evidence_of(quotes), state.get("earlier", "")
-        # Equal notebooks are shown once, with the number of votes that they have.
+        # Equal notebooks are shown once, with their number of votes.
         times = Counter(path["notebook"] for path in paths)
         notebooks = [f"({n} notebooks) {one}" if n > 1 else one for one, n in times.items()]
         costs: Costs = {}
@@ -146,14 +146,14 @@ class Answering:
 
 
 def evidence_of(quotes: Iterable[Quote]) -> tuple[Evidence, ...]:
-    """The quotes as a prompt shows them."""
+    """Convert quotes to the form of prompts."""
     return tuple(Evidence(label(q["document"], q["chunk"]), q["quote"]) for q in quotes)
 
 
 async def checked_answer(
     deps: AgentDependencies, question: str, decision: Answer, quotes: Sequence[Quote]
 ) -> Update:
-    """The output of a run; claims without a quote are checked. `quotes` are numbered from 1."""
+    """Make the output of a run; claims without a quote are checked, `quotes` counted from 1."""
     unsupported = tuple(one.claim for one in decision.claims if not one.citations)
     costs: Costs = {}
     if decision.answered and unsupported and quotes:
@@ -180,7 +180,7 @@ async def checked_answer(
 
 
 def _apply_check(decision: Answer, check: ClaimCheck, shown: int) -> Answer:
-    """The answer with its changed claims; the check can lower the confidence, not raise it."""
+    """Return the answer with the checked claims; a check can only lower the confidence."""
     changed = {one.number: one for one in check.claims}
     claims: list[CitedClaim] = []
     number = 0
@@ -199,20 +199,20 @@ def _apply_check(decision: Answer, check: ClaimCheck, shown: int) -> Answer:
 
 
 class AnswerStream:
-    """Streams the answer as events while it is written, and the rest of it at the end."""
+    """A callback that streams an answer as events while it is written."""
 
     def __init__(self, write: Callable[[AnswerToken], None]) -> None:
         self._write = write
         self._text = ""
 
     def __call__(self, piece: str, begins: bool) -> None:
-        """Stream a piece. If it begins an answer, earlier pieces are void."""
+        """Stream a piece; if it `begins` an answer, earlier pieces are void."""
         begins, piece = begins or not self._text, without_controls(piece)
         self._text = piece if begins else self._text + piece
         self._write(AnswerToken(piece, begins))
 
     def finish(self, answer: str) -> None:
-        """Stream the missing rest of the answer, or all of it if another one was streamed."""
+        """Stream the missing rest of the answer, or all of it if another answer was streamed."""
         if not self._text or not answer.startswith(self._text):
             self(answer, True)
         elif rest := answer.removeprefix(self._text):
@@ -220,7 +220,7 @@ class AnswerStream:
 
 
 def all_failed_message(paths: Sequence[PathResult]) -> str:
-    """A sentence if every path ended with an error, else an empty string."""
+    """Return a sentence if every path ended with an error, else an empty string."""
     if not paths or any(path["stopped"] != "error" for path in paths):
         return ""
     return f"Every path failed, the first one so: {paths[0]['error']}"
@@ -255,7 +255,7 @@ async def reading_of(
         question=question,
         answer=result["answer"],
         analysis=result["analysis"],
-        explanation=result.get("explanation", ""),  # runs of earlier versions have none
+        explanation=result.get("explanation", ""),  # missing in runs of earlier versions
         confidence=result.get("confidence", "stated"),
         answered=result["answered"],
         corpus=deps.explorer.corpus,
@@ -278,7 +278,7 @@ async def reading_of(
 async def _with_coverage(
     reading: Reading, paths: Sequence[PathResult], explorer: GraphExplorer
 ) -> Reading:
-    """Add the documents, passages and facts that the paths were shown, and their tokens."""
+    """Add the documents, passages and facts that were shown to the paths, and their tokens."""
     try:
         texts = await explorer.shown_texts(_shown_chunks(paths))
     except StoreError as error:

@@ -1,4 +1,4 @@
-"""Citations: the places of a model's quotes in a chunk, and those that an answer cites."""
+"""Citations: the search for a model's quotes in chunks, and the quotes that an answer cites."""
 
 import re
 from collections import Counter
@@ -19,8 +19,8 @@ from graphreader.text.words import terms_of
 
 NO_CITATIONS: Mapping[str, Any] = {"citations": [], "claims": [], "contradictions": []}
 
-CONTRADICTION_QUOTES = 2  # quotes that a contradiction must cite: one of each side
-CLAIMS_IN_NOTE = 3  # unsupported claims that a note quotes; of the others it gives the number
+CONTRADICTION_QUOTES = 2  # quotes that a contradiction must cite: one for each side
+CLAIMS_IN_NOTE = 3  # unsupported claims that a note quotes; further claims are only counted
 
 _EDGES = re.compile(r"^[\s.…\"'“”‘’「」『』]+|[\s…\"'“”‘’「」『』]+$")
 _GAP = re.compile(r"\s*(?:\[?(?:\.{3,}|…+)\]?)\s*")
@@ -30,7 +30,7 @@ _SAME = _SPACES | {sign: f"[{re.escape(signs)}]" for signs in _ALIKE for sign in
 _CJK = f"[{KANA}{HAN_BLOCK}]"
 _MAYBE_SPACE = re.compile(rf"(?<={_CJK}) ?(?=\S)|(?<=\S) ?(?={_CJK})")
 _SHORTEST = 4  # characters; a shorter quote, "the" or "a", supports nothing
-_SHORTEST_PIECE = 12  # characters; a shorter piece between two ellipses proves nothing
+_SHORTEST_PIECE = 12  # characters; a shorter piece between ellipses proves nothing
 
 
 def add_quotes(quotes: list[Quote], chunk: StoredChunk, quoted: list[str]) -> list[Quote]:
@@ -53,9 +53,9 @@ def add_quotes(quotes: list[Quote], chunk: StoredChunk, quoted: list[str]) -> li
 
 
 def source_sentence(fact: str, text: str) -> str:
-    """The sentence that shares the most words with a fact of the text; rare words count more.
+    """Find the sentence that shares most words with a fact; rare words count more.
 
-    Empty if that is not even half of the fact: a model words facts in its own way.
+    Empty if it shares less than half of the fact: a model words facts in its own way.
     """
     sentences = [text[start:end] for start, end in sentence_spans(text)]
     terms = [terms_of(one) for one in sentences]
@@ -67,7 +67,7 @@ def source_sentence(fact: str, text: str) -> str:
 
 
 def passages(quote: str, text: str) -> list[tuple[int, int]]:
-    """The spans of a quote, or of each piece between its ellipses; none if a piece is missing."""
+    """Find the spans of a quote, or of its pieces between ellipses; none if a piece is missing."""
     whole = locate(quote, text)
     if whole:
         return [whole]
@@ -79,10 +79,10 @@ def passages(quote: str, text: str) -> list[tuple[int, int]]:
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
-    """The span (start, end) of `quote` in `text`, or None.
+    """Find the span (start, end) of `quote` in `text`, or None.
 
-    White space, the form of punctuation marks and the case of the first letter may differ, nothing
-    else, so that what a model made up is not found. Beside Chinese white space is optional.
+    Only white space, the form of punctuation marks and the case of the first letter may differ, so
+    that an invented quote is not found. White space beside Chinese characters is optional.
     """
     bare = _EDGES.sub("", quote)
     if len(bare) < _SHORTEST:
@@ -96,7 +96,7 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _pattern(quote: str) -> str:
-    """A pattern of the quote that allows for other forms of its punctuation marks."""
+    """Return a pattern of the quote that accepts other forms of its punctuation marks."""
     spaced = _MAYBE_SPACE.sub("\0", " ".join(quote.split()))
     signs = [_SAME.get(sign, re.escape(sign)) for sign in spaced]
     first = quote[0]
@@ -106,7 +106,7 @@ def _pattern(quote: str) -> str:
 
 
 def ranked(reading: Reading) -> Reading:
-    """The reading; where no model answered with its citations scored, the best first."""
+    """Score and sort the citations of a reading without a model, best first."""
     if reading.kind == "answer":
         return reading
     question, language = parse_question(reading.question), language_of(reading.question)
@@ -130,7 +130,7 @@ def ranked(reading: Reading) -> Reading:
 
 
 def distinct_quotes(paths: list[PathResult]) -> list[Quote]:
-    """Every quote once: first those of several paths; one inside another counts for that."""
+    """Merge the paths' quotes: quotes of several paths first; a quote inside another joins it."""
     quotes = [quote for path in paths for quote in path["quotes"]]
     longest_first = sorted(quotes, key=lambda quote: quote["start"] - quote["end"])
     widened = [next(one for one in longest_first if _contains(one, quote)) for quote in quotes]
@@ -152,7 +152,7 @@ def _contains(outer: Quote, inner: Quote) -> bool:
 
 
 def with_valid_citations(decision: Answer, shown: int) -> Answer:
-    """The answer, whose claims (itself, if it has none) cite only quotes 1 to `shown`."""
+    """Return the answer with only citations of quotes 1 to `shown`, in claims or in itself."""
 
     def valid(numbers: Sequence[int]) -> list[int]:
         return [n for n in dict.fromkeys(numbers) if 1 <= n <= shown]
@@ -174,7 +174,7 @@ def with_valid_citations(decision: Answer, shown: int) -> Answer:
 
 
 def cite(decision: Answer, quotes: Sequence[Quote]) -> tuple[Mapping[str, Any], list[str]]:
-    """Citations, claims and contradictions, by `quotes`, and a note on claims without a quote."""
+    """Make citations, claims and contradictions, and notes about claims without a quote."""
     claims = [(one.claim, one.citations) for one in decision.claims]
     contradictions = [(one.about, one.citations) for one in decision.contradictions]
     cited = dict.fromkeys(n for _, numbers in (*claims, *contradictions) for n in numbers)

@@ -1,7 +1,7 @@
-"""Long notebooks: rewritten by the decider, never cut.
+"""Condensing and joining of long notebooks, by the decider, without truncation.
 
-The paper's have no limit, a window has: one of more than NOTEBOOK_TOKENS is condensed, and
-notebooks that are too many for one answer prompt are joined.
+The paper has no limit, but a window has: a notebook of more than NOTEBOOK_TOKENS is condensed, and
+notebooks that do not fit one answer prompt are joined.
 """
 
 import asyncio
@@ -18,7 +18,10 @@ from graphreader.tokens import count
 async def condense(
     deps: AgentDependencies, question: str, plan: str, notebook: str
 ) -> tuple[str, Costs]:
-    """The notebook, rewritten if too long, and the cost. Raises DecisionError with all `spent`."""
+    """Rewrite a notebook if it is too long; return it with the cost.
+
+    Raises DecisionError with the total cost in `spent`.
+    """
     costs: Costs = {}
     if count(notebook) <= NOTEBOOK_TOKENS:
         return notebook, costs
@@ -63,7 +66,7 @@ async def _decide_all(
 
 
 def _batches(texts: Iterable[str], max_tokens: int, min_texts: int) -> Iterator[tuple[str, ...]]:
-    """The texts in order, in batches of at most so many tokens but at least so many texts."""
+    """Yield batches of texts in order, of at most `max_tokens` but at least `min_texts` texts."""
     batch: list[str] = []
     size = 0
     for text in texts:

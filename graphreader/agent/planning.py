@@ -1,6 +1,6 @@
 """Agent initialization (paper, section 3.3.1): the rational plan and the initial nodes.
 
-The paper shows all key elements as candidates; here the best of several searches are shown.
+The paper shows all key elements as candidates; here the best results of several searches are shown.
 """
 
 import asyncio
@@ -21,22 +21,22 @@ from graphreader.text.sentences import language_of, sentence_spans
 from graphreader.text.words import terms_of
 from graphreader.tokens import count
 
-MAX_CANDIDATES = 100  # key elements that are shown as candidates for initial nodes
-SMALL_GRAPH = 2_000  # key elements of a graph in which those with the most facts are found quickly
-SEARCH_LIMIT = 50  # key elements that one search returns
-MAX_RELATED = 15  # key elements that count as related to the question, wherever a path is
-DIVERSE = 3  # times as many of the best nodes among which those that cover most are taken
-MAX_NEEDS = 8  # information needs that are searched for on their own
+MAX_CANDIDATES = 100  # key elements shown as candidates for initial nodes
+SMALL_GRAPH = 2_000  # key elements up to which the most frequent of a graph are found quickly
+SEARCH_LIMIT = 50  # results of one search
+MAX_RELATED = 15  # key elements that count as related to the question on every path
+DIVERSE = 3  # the final nodes are chosen from this many times their number of best nodes
+MAX_NEEDS = 8  # information needs that are searched one by one
 
 
 class Planning:
-    """The two nodes before the exploration."""
+    """The two nodes of the graph before the exploration."""
 
     def __init__(self, deps: AgentDependencies) -> None:
         self._deps = deps
 
     async def rational_plan(self, state: RunState, runtime: Runtime[None]) -> Update:
-        """Break the question down into steps (figure 7). Without a usable plan: the question."""
+        """Request the rational plan (figure 7); without a usable plan, use the question."""
         decision: RationalPlan
         notes: list[str] = []
         try:
@@ -50,7 +50,7 @@ class Planning:
         return {"plan": plan, "needs": needs, "costs": costs, "notes": notes}
 
     async def initial_nodes(self, state: RunState, runtime: Runtime[None]) -> Update:
-        """Score candidates, take the best N that exist (figure 8), or the searches' best."""
+        """Choose the N initial nodes by the model's scores (figure 8), or by the searches."""
         candidates, related, notes = await self._candidates(state)
         if not candidates:
             return {"nodes": [], "notes": ["The corpus has nothing to start from."]}
@@ -175,7 +175,7 @@ def _detail(profile: Profile | None) -> str:
 
 
 def information_needs(decision: RationalPlan) -> list[str]:
-    """The separate search queries of a plan: its needs, else its sentences."""
+    """Return the separate search queries of a plan: its needs, else its sentences."""
     plan = decision.plan
     needs = decision.needs or [plan[start:end] for start, end in sentence_spans(plan)]
     folded = (" ".join(need.split()) for need in needs)
@@ -183,7 +183,7 @@ def information_needs(decision: RationalPlan) -> list[str]:
 
 
 def _default_plan(question: str) -> str:
-    """The substitute for a plan: the question, unless it is too long to be shown twice."""
+    """Return the substitute for a plan: the question, or "" if it is too long to show twice."""
     if count(question) <= PLAN_TOKENS:
         return question
     plans = {"en": "Find what the question asks for.", "zh": "找出问题所问的内容。"}

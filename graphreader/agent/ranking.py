@@ -1,10 +1,10 @@
-"""Rankings by shared words, the fusion of several rankings, and pages of ranked facts.
+"""Rankings by shared words, fusion of rankings, and pages of ranked facts.
 
 A hub has more facts than a window holds, so the facts of a node come in pages of chunks. Chunks are
-ranked by the words of the query that their facts and their document's title have, first those of
-documents that the node or the query names, last those that are read already.
+ranked by the query's words in their facts and document's title: first chunks of documents that the
+node or the query names, last chunks that were read already.
 Some facts cannot be understood alone ("The original score was rejected."); they are shown with the
-fact right before them.
+previous fact.
 """
 
 import re
@@ -22,27 +22,27 @@ from graphreader.text.words import fold, terms_of, words_of
 
 CHUNKS_PER_PAGE = 60
 
-_PARENTHESIS = re.compile(r" \([^)]*\)$")  # the title "Li Yu (director)" is the name Li Yu
+_PARENTHESIS = re.compile(r" \([^)]*\)$")  # the title "Li Yu (director)" means the name Li Yu
 _POINTING = re.compile(
     r"(?i)\A(?:he|she|it|they|his|her|its|their|this|that|these|those|there|then|both|the latter"
     r"|the former|the (?:original|same|other|second|first|next|last|following|previous)|another"
     r"|such)\b|\A[他她它其该此这那两后]"
 )
 _NAME_OR_NUMBER = re.compile(r"(?<=\s)[^\W\d_a-z]|\d|[\"“«「《]")
-_LONG_WORDS = 12  # words of a fact that is understood without a name or a number
-_LONG_HAN = 12  # characters of such a Chinese fact
+_LONG_WORDS = 12  # words; a longer fact is understood without a name or a number
+_LONG_HAN = 12  # characters; the limit for a Chinese fact
 
 T = TypeVar("T")
 
 
 def rank_by_words(items: Sequence[T], text: Callable[[T], str], query: str) -> list[T]:
-    """All items, first those whose text shares more and rarer words with the query."""
+    """Sort items by how many and how rare words their texts share with the query."""
     points = scores(items, text, query)
     return [items[i] for i in sorted(range(len(items)), key=lambda i: -points[i])]
 
 
 def rank_shared(items: Sequence[T], text: Callable[[T], str], query: str) -> list[T]:
-    """The same for only those items that share a word with the query."""
+    """Sort the items that share a word with the query, like `rank_by_words`; drop the others."""
     points = scores(items, text, query)
     order = sorted(range(len(items)), key=lambda i: -points[i])
     return [items[i] for i in order if points[i]]
@@ -55,19 +55,19 @@ def scores(
     query_terms = terms_of(query) - terms_of(ignored)
     shared = [terms_of(text(item)) & query_terms for item in items]
     frequency = Counter(term for one in shared for term in one)
-    # fsum is exact in any order of the words: all processes must show the same.
+    # fsum is exact in any order of the words: all processes must give one result.
     return [fsum(log(1 + len(items) / frequency[term]) for term in one) for one in shared]
 
 
 def open_needs(needs: Sequence[str], notebook: str) -> list[str]:
-    """The needs of which a notebook has at most half of the words; all needs if there are none."""
+    """Return the needs with at most half of their words in the notebook; all if there are none."""
     noted = terms_of(notebook)
     still_open = [one for one in needs if 2 * len(terms_of(one) & noted) <= len(terms_of(one))]
     return still_open or list(needs)
 
 
 def fuse_rankings(rankings: Iterable[Sequence[T]], key: Callable[[T], str]) -> list[T]:
-    """One ranking out of several, by reciprocal rank (Cormack et al. 2009, with their k = 60)."""
+    """Fuse rankings into one by reciprocal rank (Cormack et al. 2009, with their k = 60)."""
     points: defaultdict[str, float] = defaultdict(float)
     items: dict[str, T] = {}
     for ranking in rankings:
@@ -82,8 +82,8 @@ def page_of_facts(
 ) -> tuple[list[ChunkFacts], int]:
     """A page of chunks with their best facts, best first, and how many chunks come after it.
 
-    It begins after the first `shown` chunks. `read` are the ids of chunks that are read already.
-    Words of the name of the `node` do not count, since all of its chunks share them.
+    It begins after the first `shown` chunks. `read` are the ids of chunks that were read already.
+    Words of the name of the `node` are ignored, since all of its chunks share them.
     """
     points = _chunk_scores(groups, query, node)
     order = sorted(range(len(groups)), key=lambda i: (groups[i].chunk in read, -points[i]))
@@ -94,7 +94,7 @@ def page_of_facts(
 async def fact_groups(
     explorer: GraphExplorer, page: Sequence[ChunkFacts], query: str, read: Collection[str]
 ) -> tuple[FactGroup, ...]:
-    """The facts as prompts show them: under their chunk's label, with headings and context."""
+    """Convert facts to the form of prompts: by chunk, with labels, headings and context."""
     best = [rank_by_words(one.facts, lambda fact: fact.text, query) for one in page]
     needed = {
         one.chunk: [fact.index for fact in facts if needs_context(fact.text)]
@@ -119,7 +119,7 @@ def distinct_titles(chunks: Iterable[ChunkFacts]) -> dict[str, str]:
 
 
 def needs_context(fact: str) -> bool:
-    """Whether a fact may be unclear without its context."""
+    """Whether a fact may be unclear without the previous fact."""
     if _POINTING.match(fact):
         return True
     if HAN_RUN.search(fact):
@@ -142,7 +142,7 @@ def _chunk_scores(groups: Sequence[ChunkFacts], query: str, node: str) -> list[f
 
 
 def _is_named(title: str, node: str, query: str) -> bool:
-    """Whether a title is the node's name, or stands in the query if it has several terms."""
+    """Whether a title is the node's name, or has several terms and is in the query."""
     terms = terms_of(title)
     if not terms or terms == terms_of(node):
         return bool(terms)

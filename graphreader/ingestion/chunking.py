@@ -1,7 +1,8 @@
-"""Cuts a document into chunks: runs of whole paragraphs, at most L tokens (paper, section 3.2).
+"""Chunking of documents: runs of whole paragraphs of at most L tokens (paper, section 3.2).
 
-`split` packs paragraphs, or finer parts of a long one, into long chunks that rather end before a
-heading. Joined, they give the text back. `rechunk` keeps the former chunks of an edited text.
+`split` packs paragraphs, or finer parts of a long paragraph, into long chunks that preferably end
+before a heading. Joined, the chunks give the text. `rechunk` keeps unchanged chunks of an edited
+text.
 """
 
 import re
@@ -21,15 +22,17 @@ from graphreader.text.scripts import ALL_HAN, KANA
 from graphreader.text.sentences import line_spans, sentence_spans
 from graphreader.tokens import count
 
-_EARLIEST_END = 0.6  # of the limit: from here on a better place to end beats a later one
-_MAX_TOKEN_LENGTH = 16  # characters; a text longer than this times the limit is not counted
+_EARLIEST_END = 0.6  # share of the limit from which a better boundary wins over a later boundary
+_MAX_TOKEN_LENGTH = (
+    16  # characters; tokens of a text longer than this times the limit are not counted
+)
 _LEVELS = 3  # lines, sentences, words
 _WORD_GROUP = 200  # characters of words that stay together in a sentence that is too long
 _PARAGRAPH = re.compile(r"\n\s*\n\s*|\n\s*(?=#{1,6}[ \t])")
 _WORD = re.compile(r"(?:[^\s，、：；]++[，、：；]*+|[，、：；]++)\s*+")
 
 _HEADING = re.compile(
-    r"\s*(?:#{1,6}[ \t][^\n]*"  # marked as one, or named as one, or in capitals, or a short line
+    r"\s*(?:#{1,6}[ \t][^\n]*"  # a heading by mark, by its first word, by capitals, or a short line
     r"|(?:CHAPTER|Chapter|BOOK|Book|PART|Part|ACT|SCENE|第\w{1,6}[章回节節卷部篇])\b[^\n]{0,79}"
     r"|[^\Wa-z][^a-z\n\"“]{0,39}[A-Z]{2}[^a-z\n\"“”]{0,39}"
     r"|[^\W_a-z][^\n]{0,79}(?<![\s.!?…。！？：:;,；，\"'”’」)）—-]))\s*\Z"
@@ -39,7 +42,7 @@ _JOINERS = frozenset("\u200d\ufe0e\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe
 
 
 class _Boundary(IntEnum):
-    """The boundary before a piece: the higher, the better a chunk begins there."""
+    """The kind of boundary before a piece; higher values are better places to begin a chunk."""
 
     SPACE = 0
     CHARACTER = 1
@@ -59,7 +62,7 @@ Span = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A part of the text that stays whole; `added` is about how many tokens it adds to a chunk."""
+    """An indivisible part of the text; `added` is about the number of tokens it adds to a chunk."""
 
     start: int
     end: int
@@ -69,12 +72,12 @@ class _Piece:
 
 
 def split(document: Document, limit: int) -> list[Chunk]:
-    """The chunks of a document, at most `limit` tokens each (a character may need up to 8)."""
+    """Split a document into chunks of at most `limit` tokens (a character may need up to 8)."""
     return _chunks(document, chunk_spans(document.text, limit))
 
 
 def _chunks(document: Document, spans: Iterable[Span]) -> list[Chunk]:
-    """The chunks at `spans`; ids come from the document and the text of the chunk."""
+    """Make the chunks at `spans`, with ids from the document and the text of the chunk."""
     seen: Counter[str] = Counter()
     chunks = []
     for index, (start, end, tokens) in enumerate(spans):
@@ -86,7 +89,7 @@ def _chunks(document: Document, spans: Iterable[Span]) -> list[Chunk]:
 
 
 def chunk_spans(text: str, limit: int) -> Iterator[Span]:
-    """The spans into which `split` cuts `text`, a whole document or a part of one."""
+    """Yield the spans of chunks of `text`, a whole document or a part of it."""
     pieces = _pieces(text, limit)
     sums = [0, *accumulate(piece.added for piece in pieces)]
     first = 0
@@ -101,7 +104,7 @@ def chunk_spans(text: str, limit: int) -> Iterator[Span]:
             tokens = count(text[start:end])
             if tokens <= limit:
                 break
-            # The whole may have more tokens than its pieces: byte pairs merge differently.
+            # A chunk may have more tokens than its pieces: byte pairs merge differently.
             shorter = bisect_right(sums, sums[after] - (tokens - limit)) - 1
             last = max(first + 1, min(after - 1, shorter))
         yield start, end, tokens
@@ -109,7 +112,10 @@ def chunk_spans(text: str, limit: int) -> Iterator[Span]:
 
 
 def _chunk_end(pieces: list[_Piece], sums: list[int], first: int, last: int, limit: int) -> int:
-    """Before which piece, at most `last`, the chunk from `first` on ends; `sums` are tokens."""
+    """Index of the piece before which a chunk from `first` ends, at most `last`.
+
+    `sums` are cumulated tokens of the pieces.
+    """
     if last == len(pieces):
         return last
     rest = sums[-1] - sums[first]
@@ -124,7 +130,7 @@ def _chunk_end(pieces: list[_Piece], sums: list[int], first: int, last: int, lim
 
 
 def _pieces(text: str, limit: int) -> list[_Piece]:
-    """The text in pieces of at most `limit` tokens: whole paragraphs where they fit."""
+    """Cut the text into pieces of at most `limit` tokens: whole paragraphs if they fit."""
     begin = len(text) - len(text.lstrip())
     starts = [0, *(match.end() for match in _PARAGRAPH.finditer(text, begin)), len(text)]
     pieces: list[_Piece] = []
@@ -147,11 +153,11 @@ def _pieces(text: str, limit: int) -> list[_Piece]:
 def _split_piece(
     text: str, start: int, end: int, limit: int, boundary: _Boundary, level: int = 0
 ) -> Iterator[_Piece]:
-    """text[start:end] as one piece if it fits, else as pieces of the next finer level."""
+    """Yield text[start:end] as one piece if it fits, else as pieces of the next finer level."""
     part = text[start:end]
     tokens = count(part) if level == _LEVELS or _may_fit(part, limit) else limit + 1
     if level == _LEVELS or tokens <= limit:
-        # A space at the end becomes part of the next word's token.
+        # A space at the end becomes a part of the next word's token.
         space_at_end = part[-1].isspace() and "\n" not in part[len(part.rstrip()) :]
         added = tokens - (space_at_end and tokens > 1)
         yield _Piece(start, end, tokens, added, boundary)
@@ -178,7 +184,7 @@ def _fits(text: str, limit: int) -> bool:
 
 
 def _words(text: str, limit: int) -> Iterator[_Start]:
-    """Where further groups of words begin, and parts of words that are too long."""
+    """Yield the starts of groups of words, and of parts of words that are too long."""
     longest = max(1, min(_WORD_GROUP, limit // 4))  # a character has at most four tokens
     if text.isspace():
         yield from _spaces(0, len(text), limit)
@@ -196,7 +202,7 @@ def _words(text: str, limit: int) -> Iterator[_Start]:
 
 
 def _characters(text: str, start: int, end: int, limit: int, longest: int) -> Iterator[_Start]:
-    """Where to cut a word that does not fit, alone or with the white space around it."""
+    """Yield the positions at which to cut a word that is too long for a piece."""
     word_end = start + len(text[start:end].rstrip())
     at = word_end - len(text[start:word_end].lstrip())
     if count(text[start : at + longest]) > limit:
@@ -217,19 +223,19 @@ def _characters(text: str, start: int, end: int, limit: int, longest: int) -> It
 
 
 def _spaces(start: int, end: int, limit: int) -> Iterator[_Start]:
-    """Where to cut white space that does not fit; it has at most one token a character."""
+    """Yield the positions at which to cut long white space (at most one token a character)."""
     return ((at, _Boundary.SPACE) for at in range(start + limit, end, limit))
 
 
 def _grapheme_start(text: str, start: int, at: int) -> int:
-    """`at`, or the start of the grapheme that `at` would cut."""
+    """Return `at`, or the start of the grapheme that a cut at `at` would divide."""
     return next(
         (cut for cut in range(at, max(start, at - 16), -1) if not in_grapheme(text, cut)), at
     )
 
 
 def in_grapheme(text: str, at: int) -> bool:
-    """Whether position `at` (from 1 on) is inside a grapheme, such as a letter and its accent."""
+    """Whether position `at` (from 1) is inside a grapheme, such as a letter with its accent."""
     joined = at < len(text) and (category(text[at])[0] == "M" or text[at] in _JOINERS)
     return (
         joined or (at < len(text) and text[at - 1] == "\u200d") or text[at - 1 : at + 1] == "\r\n"
@@ -242,8 +248,8 @@ _INSIDE_WORD = re.compile(rf"[^\W_{KANA}{ALL_HAN}]{{2}}")
 def rechunk(document: Document, limit: int, former: Sequence[ArrangedChunk]) -> list[Chunk]:
     """The chunks of a document's new text, each of at most `limit` tokens.
 
-    A chunk of `former`, which may lack some, is kept where it still stands in the text, in
-    order, and no word runs across its ends now ("the king" became "the kingdom").
+    A chunk of `former` (a part of the old chunks) is kept if the text still contains it, in order,
+    and no word now crosses its ends ("the king" became "the kingdom").
     """
     text = document.text
     torn = _torn_texts(former)
@@ -298,7 +304,7 @@ def _torn_texts(former: Sequence[ArrangedChunk]) -> set[str]:
 
 
 def _stands(text: str, at: int, chunk: str, torn: Set[str]) -> bool:
-    """Whether the text has a chunk at `at` and no word runs across its ends that did not before."""
+    """Whether the text contains a chunk at `at` and no additional word crosses its ends."""
     if not text.startswith(chunk, at):
         return False
     return chunk in torn or not (_cuts_word(text, at) or _cuts_word(text, at + len(chunk)))
@@ -312,11 +318,11 @@ def _cuts_word(text: str, at: int) -> bool:
 def _occurrences(
     text: str, begin: int, end: int, chunks: Set[str], torn: Set[str]
 ) -> list[tuple[int, str]]:
-    """Where chunks stand from `begin` to `end`, ascending, the longest first, no overlap."""
+    """Find (position, chunk) between `begin` and `end`: ascending, longest first, no overlap."""
     places: list[tuple[int, int, str]] = []
 
     def look_for(chunk: str, start: int) -> None:
-        """Note the next place of the chunk. A text that repeats itself may have very many."""
+        """Queue the next occurrence of a chunk; a repetitive text may have very many."""
         at = text.find(chunk, start, end)
         while at >= 0 and not _stands(text, at, chunk, torn):
             at = text.find(chunk, at + 1, end)
@@ -337,7 +343,7 @@ def _occurrences(
 
 
 def _without_space_between(text: str, kept: list[Span]) -> list[Span]:
-    """The kept spans, less the one before (at first: after) each gap of white space only."""
+    """Drop the kept span before (at the start: after) each gap of only white space."""
     spans: list[Span] = []
     done = 0
     for span in [*kept, _end_of(text)]:

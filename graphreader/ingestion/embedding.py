@@ -1,4 +1,4 @@
-"""Vectors for key elements and facts: behind an ingest, or for a whole corpus again."""
+"""Embedding of key elements and facts, during an ingest or for a whole corpus again."""
 
 import asyncio
 from collections import Counter, deque
@@ -19,11 +19,11 @@ from graphreader.store.writer import (
     UnembeddedFact,
 )
 
-DOCUMENTS_PER_PAGE = 50  # documents whose facts are indexed again at once
+DOCUMENTS_PER_PAGE = 50  # documents whose facts are reindexed at once
 
 _QUEUE_SIZE = 50  # lists of new key elements and facts, and documents
-_MAX_DOCUMENTS_WAITING = 50  # before a smaller batch is embedded
-_MAX_WAIT = 1.0  # seconds without news before a smaller batch is embedded
+_MAX_DOCUMENTS_WAITING = 50  # waiting documents from which a smaller batch is embedded
+_MAX_WAIT = 1.0  # seconds without new items after which a smaller batch is embedded
 
 Unembedded = UnembeddedElement | UnembeddedFact
 Vectors = Sequence[tuple[Unembedded, list[float]]]
@@ -31,10 +31,10 @@ _Completion = tuple[DocumentVersion, Callable[[bool], None]]
 
 
 class EmbeddingQueue:
-    """Embeds new key elements and facts in the order in which they come.
+    """A queue of new key elements and facts that are embedded in order of arrival.
 
-    A document is complete when those before it have vectors. After `on_failure` nothing more is
-    embedded or completed, so that extracted chunks are still written.
+    A document is complete when all earlier items have vectors. After `on_failure` nothing more is
+    embedded or completed, but extracted chunks are still written.
     """
 
     def __init__(
@@ -68,15 +68,15 @@ class EmbeddingQueue:
             await self._queue.put(wanted)
 
     async def complete(self, document: DocumentVersion, on_end: Callable[[bool], None]) -> None:
-        """Hand over a fully written document; `on_end` gets whether it is complete."""
+        """Queue a written document for completion; `on_end` receives whether it is complete."""
         await self._queue.put((document, on_end))
 
     async def end(self) -> None:
-        """Say that nothing more comes."""
+        """Mark the end of the queue."""
         await self._queue.put(None)
 
     async def run(self) -> None:
-        """Embed and complete until the end: the next vectors are made while others are written."""
+        """Embed items and complete documents to the end; embedding and writing overlap."""
         ended = failed = False
         async with asyncio.TaskGroup() as group:
             while not ended:
@@ -101,7 +101,7 @@ class EmbeddingQueue:
                 await self._complete_documents()
 
     async def _receive(self) -> tuple[bool, bool]:
-        """Take what has come; return whether it was the end, and whether nothing came in time."""
+        """Take new items; return whether the queue has ended, and whether no item came in time."""
         try:
             async with asyncio.timeout(_MAX_WAIT if self._waiting or self._documents else None):
                 item = await self._queue.get()
@@ -119,7 +119,7 @@ class EmbeddingQueue:
         return True, False
 
     def _next_batch(self) -> list[Unembedded]:
-        """What waits, in order, as far as one write holds its key elements, and one its facts."""
+        """Return the next batch: waiting items in order, until one kind reaches its limit."""
         batch, numbers = list[Unembedded](), Counter[type[Unembedded]]()
         for one in self._waiting.values():
             if numbers[type(one)] == EMBEDDINGS_PER_WRITE:
@@ -129,7 +129,7 @@ class EmbeddingQueue:
         return batch
 
     async def _embed_batch(self, batch: Sequence[Unembedded], group: asyncio.TaskGroup) -> None:
-        """Embed, wait until the batch before is written, and begin to write this one."""
+        """Embed a batch, wait until the previous batch is written, and start to write it."""
         if not batch or not self._embedder:
             return
         # Another chunk or process may have brought some key elements here before.
@@ -142,7 +142,7 @@ class EmbeddingQueue:
         self._write = group.create_task(write_vectors(self._writer, vectors))
 
     async def _written(self) -> None:
-        """Wait until the batch that is being written is in the graph."""
+        """Wait until the current write of a batch has ended."""
         if self._write:
             await self._write
             self._embedded += len(self._writing)
@@ -150,7 +150,7 @@ class EmbeddingQueue:
             self._progress(EmbeddingProgress(self._embedded, self._embedded + len(self._waiting)))
 
     async def _complete_documents(self) -> None:
-        """Complete the documents whose key elements and facts have vectors."""
+        """Complete the documents whose key elements and facts all have vectors."""
         ready: list[_Completion] = []
         while self._documents and self._documents[0][0] <= self._embedded:
             ready.append(self._documents.popleft()[1])
@@ -162,7 +162,7 @@ class EmbeddingQueue:
 
 
 def embeds_facts(embedder: Embedder) -> bool:
-    """Whether facts get vectors: not of an embedder that compares words only."""
+    """Whether facts get vectors: false for an embedder that only compares words."""
     return not getattr(embedder, "compares_words", False)
 
 
@@ -187,9 +187,9 @@ async def write_vectors(writer: GraphWriter, vectors: Vectors) -> None:
 async def reindex(
     connection: Connection, embedder: Embedder, corpus: str, progress: Progress = no_progress
 ) -> int:
-    """Index a corpus again, with vectors of this embedder; return how many were made now.
+    """Index a corpus again with vectors of this embedder; return the number of new vectors.
 
-    Repeated after an interruption it goes on. Raises UnknownCorpusError, DecisionError,
+    A repeated call continues after an interruption. Raises UnknownCorpusError, DecisionError,
     SettingsError (vectors too long for Neo4j).
     """
     catalog = Catalog(connection)
@@ -207,7 +207,7 @@ async def reindex(
 async def _embed_missing(
     writer: GraphWriter, embedder: Embedder, documents: Sequence[str], progress: Progress
 ) -> int:
-    """Embed the key elements without a vector and the facts of documents; return how many."""
+    """Embed key elements and facts of documents that have no vector; return their number."""
     total = done = 0
     async for missing in _missing(writer, documents):
         total += len(missing)
@@ -222,7 +222,7 @@ async def _embed_missing(
 async def _missing(
     writer: GraphWriter, documents: Sequence[str]
 ) -> AsyncIterator[Sequence[Unembedded]]:
-    """What has no vector: the key elements of the corpus, then the facts of some documents each."""
+    """Yield pages of items without vectors: the corpus's key elements, then facts of documents."""
     yield await writer.unembedded()
     for start in range(0, len(documents), DOCUMENTS_PER_PAGE):
         yield await writer.unembedded_facts(documents[start : start + DOCUMENTS_PER_PAGE])

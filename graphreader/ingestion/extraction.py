@@ -1,4 +1,4 @@
-"""Extracts atomic facts with key elements, and a sentence, from a chunk (paper, figure 6)."""
+"""Extraction of atomic facts with key elements, and a summary, from chunks (paper, figure 6)."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ from graphreader.usage import Usage
 
 logger = logging.getLogger("graphreader.ingestion")
 
-SMALLEST_PART = 100  # tokens below which a chunk is not divided
+SMALLEST_PART = 100  # tokens; a smaller chunk is not divided
 
 
 class ExtractedFact(Decision):
@@ -49,7 +49,7 @@ class Extraction(Decision):
 
 @dataclass(frozen=True, slots=True)
 class ExtractionTask(Task[Extraction]):
-    """Take atomic facts with their key elements, and a summary, from one chunk (figure 6)."""
+    """The task to extract atomic facts, key elements and a summary from one chunk (figure 6)."""
 
     prompt = "extraction"
     decision = Extraction
@@ -60,7 +60,7 @@ class ExtractionTask(Task[Extraction]):
     text: str
 
     def values(self) -> Mapping[str, str]:
-        """Title and text."""
+        """The title and the text."""
         return {"title": folded(self.title), "text": self.text}
 
 
@@ -101,7 +101,7 @@ async def extract(
 async def _decide(
     decider: Decider, document: Document, text: str, budget: Budget | None, usage: list[Usage]
 ) -> Extraction:
-    """The facts and summary of a text, divided where it is too long; adds to `usage`."""
+    """Request the facts and summary of a text, divided if it is too long; adds to `usage`."""
     try:
         result = await decider.decide(ExtractionTask(document.title, text), budget)
     except (CutOffError, WindowError) as error:
@@ -111,7 +111,7 @@ async def _decide(
             raise
         pending = [_decide(decider, document, part, budget, usage) for part in parts]
         read = list[Extraction]()
-        # All are decided before one fails, so that those of a batch go into the same one.
+        # All parts are decided before an error is raised, so that they go into one batch.
         for outcome in await asyncio.gather(*pending, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 raise outcome from error
@@ -127,7 +127,7 @@ async def _decide(
 
 
 def divide(document: Document, text: str) -> list[str]:
-    """About two halves, cut as chunks are; the whole text if it is small already."""
+    """Divide a text into about two halves at a chunk boundary; a small text stays whole."""
     size = count(text)
     if size < SMALLEST_PART:
         return [text]
@@ -137,10 +137,10 @@ def divide(document: Document, text: str) -> list[str]:
 def atomic_facts(
     corpus: str, chunk: Chunk, extracted: Iterable[ExtractedFact]
 ) -> tuple[tuple[AtomicFact, ...], int]:
-    """The facts of a chunk, equal ones once, and the number of key elements dropped.
+    """Return the distinct facts of a chunk, and the number of dropped key elements.
 
-    One that does not occur in its fact is dropped; a fact without any gets names of its own
-    text.
+    A key element that does not occur in its fact is dropped; a fact without key elements gets
+    names from its own text.
     """
     facts: dict[str, AtomicFact] = {}
     dropped = 0
@@ -156,7 +156,7 @@ def atomic_facts(
 
 
 def key_elements(corpus: str, surfaces: Iterable[str]) -> tuple[KeyElement, ...]:
-    """The key elements of one fact, one per normalized form, with its first wording."""
+    """Return the key elements of one fact, one per normalized form, with its first wording."""
     elements: dict[str, KeyElement] = {}
     for surface in surfaces:
         element = _key_element(corpus, surface)
@@ -165,7 +165,7 @@ def key_elements(corpus: str, surfaces: Iterable[str]) -> tuple[KeyElement, ...]
     return tuple(elements.values())
 
 
-@lru_cache(maxsize=20_000)  # most wordings recur
+@lru_cache(maxsize=20_000)  # most wordings are repeated
 def _key_element(corpus: str, wording: str) -> KeyElement:
     surface = clean_surface(wording)
     key = normalize(surface)
@@ -173,7 +173,7 @@ def _key_element(corpus: str, wording: str) -> KeyElement:
 
 
 def _clean(text: str) -> str:
-    """The text with single spaces and without lone surrogates, which Neo4j cannot store."""
+    """Collapse white space, and remove lone surrogates, which Neo4j cannot store."""
     return " ".join(text.encode("utf-8", "ignore").decode().split())
 
 
@@ -182,7 +182,7 @@ _MIN_STEM = 4  # letters at its beginning that must be equal
 
 
 def grounded_elements(elements: Iterable[str], fact: str) -> list[str]:
-    """The key elements that occur in the fact, but for case, inflection, words in between."""
+    """Filter the key elements that occur in the fact, ignoring case, inflection, inserted words."""
     text = _normalized(fact)
     return [element for element in elements if _occurs(_normalized(element), text)]
 
@@ -201,7 +201,7 @@ def _occurs(element: str, text: str) -> bool:
 
 
 def _occurs_literally(element: str, text: str) -> bool:
-    """Whether the text contains the element, and not as part of a word."""
+    """Whether the text contains the element as whole words."""
     start = text.find(element)
     while start >= 0:
         end = start + len(element)
@@ -216,7 +216,7 @@ def _occurs_literally(element: str, text: str) -> bool:
 
 
 def _is_in_word(character: str) -> bool:
-    """Whether words are made of such characters; Chinese has no words here."""
+    """Whether a character is part of a word; Chinese characters are not."""
     return character.isdecimal() or character.lower() != character.upper()
 
 

@@ -1,7 +1,7 @@
-"""Reads sources into one corpus: load, cut into chunks, extract, write, embed, complete.
+"""The ingestion pipeline: load, chunk, extract, write, embed and complete documents.
 
-The stages work at the same time, joined by bounded queues. A chunk counts as read once it is in the
-graph; the next run asks only for what is missing there.
+The stages run in parallel, joined by bounded queues. A chunk counts as read once it is in the
+graph; the next run extracts only the chunks that are missing there.
 """
 
 import asyncio
@@ -51,22 +51,22 @@ from graphreader.store.writer import (
 from graphreader.usage import Usage
 
 LOADED_AT_ONCE, CHARACTERS_AT_ONCE = 8, 50_000
-"""Bounds of the documents that are loaded and looked up together."""
+"""Largest number and size of documents that are loaded and looked up together."""
 
 CHUNKS_PER_WRITE = 100
 FILLING_SECONDS = 0.25
-"""For how long a write waits for chunks that are being extracted: many small ones cost more."""
-WRITERS = 2  # while Neo4j takes one transaction in, the next one is prepared and sent
+"""Longest wait of a write for running extractions: many small writes cost more."""
+WRITERS = 2  # while Neo4j processes one transaction, the next is prepared and sent
 
 _CHANGED = "It is incomplete or was changed meanwhile: run the same `graphreader ingest` again."
 
 
 @dataclass(slots=True)
 class DocumentJob:
-    """The work on a document that is cut into `chunks`, of which `missing` are to be extracted.
+    """The work on a document: its `chunks`, of which `missing` are to be extracted.
 
-    `arrangement` are all chunks of one that the graph has in part; those of a new one are
-    chained.
+    `arrangement` lists all chunks of a document that the graph has in part; the chunks of a new
+    document are linked when they are written.
     """
 
     document: Document
@@ -97,12 +97,12 @@ class DocumentJob:
 
     @property
     def version(self) -> DocumentVersion:
-        """The version of the document that the graph has when it is complete."""
+        """The version of the document in the graph once it is complete."""
         document = self.document
         return DocumentVersion.of(document.id, document.sha256, self.chunk_tokens, self.chunks)
 
     def report(self, complete: bool) -> DocumentReport:
-        """The outcome; a document is not complete if chunks failed or its nodes changed."""
+        """Make the report; a document is incomplete if chunks failed or its nodes changed."""
         self.failed.sort(key=lambda one: one.chunk)
         error = self.failed[0].reason if self.failed else None
         if not (complete or self.waiting):
@@ -125,7 +125,7 @@ class DocumentJob:
 _Jobs = AsyncGenerator[DocumentJob | DocumentReport]
 
 _Loaded = tuple[Document | Refused | None, bool]
-"""A document or refusal, and whether it is the last one of a source."""
+"""A document or refusal, and whether it is the last of its source."""
 
 
 class Pipeline:
@@ -150,8 +150,8 @@ class Pipeline:
         self._status = DocumentStatus(writer.connection, writer.corpus)
         self._deleter = Deleter(writer.connection, writer.corpus)
         self._embedding = EmbeddingQueue(writer, embedder, progress, self._fail)
-        self._jobs: dict[str, DocumentJob] = {}  # unfinished ones by document id
-        # Twice as many as the decider takes: some prepare prompts or pause while others ask.
+        self._jobs: dict[str, DocumentJob] = {}  # unfinished jobs by document id
+        # Twice the decider's number: some prepare prompts or pause while others wait for replies.
         self._deciding = asyncio.Semaphore(2 * decider.concurrency)
         # Chunks from the start of their extraction until they are written.
         self._max_in_flight = 2 * (CHUNKS_PER_WRITE + decider.concurrency)
@@ -166,12 +166,12 @@ class Pipeline:
         self._failure: DecisionError | None = None
 
     async def run(self, sources: Sequence[Source]) -> IngestReport:
-        """Read sources and report those that cannot be read. Raises DecisionError; chunks stay."""
+        """Read sources; report the outcome of each. Raises DecisionError; written chunks stay."""
         await self._deleter.finish_deletes()
         return await self._read(self._source_jobs(sources))
 
     async def retry(self) -> IngestReport:
-        """Ask again for the chunks of the corpus that have no facts, and for nothing else."""
+        """Extract again only the chunks of the corpus that have no facts."""
         return await self._read(self._retry_jobs())
 
     async def _read(self, jobs: _Jobs) -> IngestReport:
@@ -182,7 +182,7 @@ class Pipeline:
                 group.create_task(self._write())
                 async for job in jobs:
                     await self._start(job, group)
-                    if self._failure:  # nothing more is to be paid for
+                    if self._failure:  # no further request
                         break
                 for _ in range(self._max_in_flight):  # wait until all chunks are written
                     await self._in_flight.acquire()
@@ -192,7 +192,7 @@ class Pipeline:
         if self._failure:
             self._failure.spent = self._usage
             raise self._failure
-        notice = self._decider.notice if self._decider.name != OFFLINE else ""  # the report says so
+        notice = self._decider.notice if self._decider.name != OFFLINE else ""  # for the report
         report = IngestReport(
             self._writer.corpus,
             tuple(report for report in self._reports if report),
@@ -205,15 +205,15 @@ class Pipeline:
         return report
 
     def _fail(self, error: DecisionError) -> None:
-        """Start nothing more; the first failure is raised once everything extracted is written."""
+        """Stop new work; the first failure is raised once all extracted chunks are written."""
         self._failure = self._failure or error
         for job in self._jobs.values():
-            job.finished.set()  # nobody shall wait for it
+            job.finished.set()  # wake all who wait for it
 
-    # Load documents, and find out what of them is missing in the graph.
+    # Load documents, and look up which of their chunks are missing in the graph.
 
     async def _source_jobs(self, sources: Sequence[Source]) -> _Jobs:
-        """A job for each document; a report for those where nothing is to be done."""
+        """Yield a job for each document, or a report if nothing is to be done."""
         self._progress(SourceCount(len(sources)))
         loaded = _loaded(sources, self._writer.corpus)
         while batch := await asyncio.to_thread(_next_batch, loaded):
@@ -269,7 +269,7 @@ class Pipeline:
         )
 
     async def _update_job(self, document: Document, state: DocumentState) -> DocumentJob:
-        """The job for a document of which the graph has chunks: unchanged ones are kept."""
+        """Make the job for a document with chunks in the graph: unchanged chunks are kept."""
         former = []
         if state.arranged and state.chunk_tokens == self._chunk_tokens:
             former = await self._status.arranged(document.id)
@@ -299,7 +299,7 @@ class Pipeline:
     # Extract the missing chunks.
 
     async def _start(self, job: DocumentJob | DocumentReport, group: asyncio.TaskGroup) -> None:
-        """Start the extraction of the missing chunks, as fast as there is room for them."""
+        """Start the extraction of the missing chunks, as far as the limits allow."""
         if isinstance(job, DocumentReport):
             self._reports.append(job)
             log_document_end(job)
@@ -320,7 +320,7 @@ class Pipeline:
             group.create_task(self._extract(job, chunk))
 
     async def _extract(self, job: DocumentJob, chunk: Chunk) -> None:
-        """Extract one chunk and hand it over to be written, unless the run has failed."""
+        """Extract one chunk and queue it for writing, unless the run has failed."""
         try:
             async with self._deciding:
                 if self._failure:
@@ -333,7 +333,7 @@ class Pipeline:
             self._in_flight.release()
             self._end_waiting(job)
         except DecisionError as error:
-            # Not raised here: replies that others wait for are paid, and shall be written.
+            # Not raised here: other replies are already paid for, and must be written.
             self._usage += error.spent
             self._fail(error)
             self._in_flight.release()
@@ -345,10 +345,10 @@ class Pipeline:
         finally:
             self._extracting -= 1
 
-    # Write what is extracted: all that is ready in one transaction, over all documents.
+    # Write the extracted chunks: all available chunks of all documents in one transaction.
 
     async def _write(self) -> None:
-        """Write until the end; a service that refuses everything leaves no corpus behind."""
+        """Write batches to the end; a service that refuses every request leaves no corpus."""
         first = await self._extracted.get()
         self._extracted.put_nowait(first)
         if first is not None:
@@ -378,7 +378,7 @@ class Pipeline:
                             break
                         item = await self._extracted.get()
                         if item is None:
-                            self._extracted.put_nowait(None)  # for the next look of both writers
+                            self._extracted.put_nowait(None)  # so that both writers see the end
                             break
                         if not batch:
                             filling.reschedule(asyncio.get_running_loop().time() + FILLING_SECONDS)
@@ -418,8 +418,8 @@ class Pipeline:
             self._end_waiting(job)
 
     async def _finish(self, jobs: Sequence[DocumentJob]) -> None:
-        """Put the chunks of documents in order, and complete these once they have vectors."""
-        # The last batch of a document may have been written before another one of it.
+        """Link the chunks of documents in order; queue the documents for completion."""
+        # The last batch of a document may have been written before an earlier batch.
         if unlinked := [job.version for job in jobs if job.is_new and not job.arranged]:
             await self._writer.write_chunks([], whole=unlinked)
         for job in jobs:
@@ -433,7 +433,7 @@ class Pipeline:
             await self._embedding.complete(job.version, partial(self._end, job))
 
     def _end_waiting(self, job: DocumentJob) -> None:
-        """End a document of which everything is written but the chunks that wait for a batch."""
+        """End a document that is written except for chunks that wait for a batch."""
         is_last = job.written + job.waiting == len(job.missing)
         if job.waiting and is_last and not job.finished.is_set():
             self._end(job, complete=False)
@@ -449,7 +449,7 @@ class Pipeline:
 def _loaded(sources: Sequence[Source], corpus: str) -> Iterator[_Loaded]:
     """Load documents in order, each held back until it is known whether it is a source's last one.
 
-    The following sources begin to be loaded meanwhile.
+    The next sources are loaded meanwhile.
     """
     threads, left = ThreadPoolExecutor(LOADED_AT_ONCE, "loading"), iter(sources)
     begun: deque[Future[tuple[Document | Refused | None, Iterator[Document | Refused]]]] = deque()
@@ -477,7 +477,7 @@ def _begin(
 
 
 def _next_batch(loaded: Iterator[_Loaded]) -> list[_Loaded]:
-    """The next documents: some small ones, or a large one."""
+    """Return the next documents: some small documents, or a large one."""
     batch: list[_Loaded] = []
     characters = 0
     for document, is_last in loaded:

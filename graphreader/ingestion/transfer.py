@@ -1,8 +1,8 @@
-"""Export of a corpus to a file, and import of such a file.
+"""Export of a corpus to a JSON Lines file, and import of such a file.
 
-JSON Lines: a header, then {"document": ...}, {"key_element": ...}, and at last {"end": ...} with
-the number of lines, by which a cut-off file is recognized. It has no ids, which follow from the
-content, so an import can be repeated, and no merges: the import normalizes.
+The lines are a header, {"document": ...}, {"key_element": ...}, and {"end": ...} with the number
+of lines, which reveals a truncated file. There are no ids, since they follow from the content, so
+an import can be repeated; and no merges, since the import normalizes.
 """
 
 import asyncio
@@ -37,9 +37,9 @@ from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, Read
 
 CHUNKS_IN_MEMORY = 500
 MOST_BYTES = 2**30
-"""Of a line, which is a document with its facts and vectors: it is read into memory."""
+"""Largest line in bytes; a document with its facts and vectors is read into memory."""
 MOST_STRUCTURE = 32 * 2**20
-"""Of its bytes outside strings: those of a million facts."""
+"""Largest number of bytes outside of strings in a line: enough for a million facts."""
 ROWS_PER_PAGE = 50
 KEY_ELEMENTS_PER_PAGE = 200
 LINES_PER_BATCH = 100
@@ -49,14 +49,16 @@ class _Record(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, allow_inf_nan=False)
 
 
-Number = Annotated[int, Field(ge=0, lt=2**63)]  # of 64 bits, as in Neo4j
+Number = Annotated[int, Field(ge=0, lt=2**63)]  # Neo4j's 64-bit integers
 
 
-_POWERS = np.array([10.0**digits for digits in range(23)])  # those that a float holds exactly
+_POWERS = np.array(
+    [10.0**digits for digits in range(23)]
+)  # the powers that a float represents exactly
 
 
 class Header(_Record):
-    """How the corpus was made; `graphreader` is the number of the file format."""
+    """The header: settings with which the corpus was read; `graphreader` is the format number."""
 
     graphreader: Literal[2]
     corpus: str
@@ -75,7 +77,7 @@ class FactRecord(_Record):
 
 
 class ChunkRecord(_Record):
-    """A chunk; `error` says why it has no facts. Older exports have no summaries."""
+    """A chunk; `error` is the reason for missing facts. Older exports have no summaries."""
 
     index: Number
     start: Number
@@ -88,7 +90,7 @@ class ChunkRecord(_Record):
 
 
 class DocumentRecord(_Record):
-    """A document without its text, which its chunks give; `headings` are (start, text)."""
+    """A document; its text is the chunks' joined text, `headings` are (start, text)."""
 
     title: str
     source: str
@@ -102,7 +104,7 @@ class DocumentRecord(_Record):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the chunks give the document's text."""
+        """Whether the joined chunks are the document's text."""
         text = "".join(chunk.text for chunk in self.chunks)
         return sha256(text.encode()).hexdigest() == self.sha256
 
@@ -118,7 +120,7 @@ Item = DocumentRecord | KeyElementRecord
 
 
 class Line(_Record):
-    """Any line but the header; one field is set. `end` is the number of the lines before it."""
+    """A line after the header, with one field set; `end` is the number of lines before it."""
 
     document: DocumentRecord | None = None
     key_element: KeyElementRecord | None = None
@@ -127,10 +129,10 @@ class Line(_Record):
 
 @dataclass(slots=True)
 class TransferReport:
-    """The numbers of an export or import so far, or at its end.
+    """The counts of an export or import, so far or at its end.
 
-    `incomplete` of the `documents` lack facts; `unchanged` ones the corpus had already;
-    `refused` has a sentence for each document that was left out.
+    `incomplete` documents lack facts, `unchanged` documents were in the corpus already; `refused`
+    has a sentence for each document that was left out.
     """
 
     corpus: str
@@ -158,11 +160,11 @@ async def export_corpus(
     corpus: str,
     target: str | PathLike[str] | BinaryIO,
 ) -> TransferReport:
-    """Write a whole corpus as JSON Lines, to a file that is whole or absent, or to a stream.
+    """Write a whole corpus as JSON Lines to a file (atomically) or a stream.
 
-    That is how it was made, documents with chunks and facts, key elements, and vectors; no merges
-    and no runs. Documents that are not read to their end, or change meanwhile, are left out, with a
-    sentence each in `refused`. Raises UnknownCorpusError.
+    It contains settings, documents with chunks and facts, key elements, and vectors; no merges and
+    no runs. Incomplete documents, and documents that change meanwhile, are left out, with a
+    sentence in `refused`. Raises UnknownCorpusError.
     """
     record = await Catalog(connection).corpus(corpus)
     header = Header(graphreader=2, corpus=corpus, **asdict(record))
@@ -171,7 +173,7 @@ async def export_corpus(
         out.write(_line(header))
         async for lines in _exported_pages(connection, report):
             page = b"".join(map(_line, lines))
-            await asyncio.to_thread(out.write, page)  # it may be a pipe with a slow reader
+            await asyncio.to_thread(out.write, page)  # may be a pipe with a slow reader
     return report
 
 
@@ -182,7 +184,7 @@ def _line(record: BaseModel) -> bytes:
 async def _exported_pages(
     connection: Connection, report: TransferReport
 ) -> AsyncIterator[list[Line]]:
-    """The lines after the header; a page holds one large document, or several small ones."""
+    """Yield pages of lines after the header, each with one large or several small documents."""
     corpus, last = report.corpus, None
     while rows := await connection.read(
         "read/documents_after", corpus=corpus, after=last, limit=ROWS_PER_PAGE
@@ -214,7 +216,7 @@ def _key_element(row: Row) -> KeyElementRecord:
 async def _exported_documents(
     connection: Connection, rows: Sequence[Row], report: TransferReport
 ) -> list[DocumentRecord]:
-    """The documents that are whole: an edit that is under way leaves other chunks."""
+    """Read the documents whose chunks are complete; a running edit leaves other chunks."""
     chunks: dict[str, list[ChunkRecord]] = {row["id"]: [] for row in rows}
     places = [(id_, row["id"]) for row in rows for id_ in row["chunks"]]
     for start in range(0, len(places), ROWS_PER_PAGE):
@@ -273,7 +275,7 @@ def _unpacked(text: str) -> list[float]:
 
 
 def _short_numbers(vector: list[float]) -> tuple[float, ...]:
-    """The numbers with as few digits as give them back exactly: nine for those of 32 bits."""
+    """Round numbers to the fewest digits that restore them exactly: nine for 32-bit floats."""
     numbers = np.asarray(vector)
     digits = 9 - np.ceil(np.log10(np.maximum(np.abs(numbers), 1e-13)))
     scale = _POWERS[np.clip(digits, 0, 22).astype(int)]
@@ -283,9 +285,9 @@ def _short_numbers(vector: list[float]) -> tuple[float, ...]:
 
 
 class Export:
-    """Reads an exported corpus, its header at once. Raises UsageError for a file that is none.
+    """An exported corpus, whose header is read at once. Raises UsageError for another file.
 
-    The file is read twice, so it must be seekable: `open_export` takes others, too.
+    The file is read twice, so it must be seekable; `open_export` accepts other streams too.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -300,12 +302,12 @@ class Export:
         self._first = file.tell()
 
     def check(self) -> None:
-        """Read the file to its end. Raises UsageError with the first line that is wrong."""
+        """Read the file to its end. Raises UsageError for the first invalid line."""
         for _ in self.items():
             pass
 
     def _problem(self, item: Item, sources: set[bytes]) -> str:
-        """Why Neo4j could not hold an item beside those of `sources`; empty where it can."""
+        """The reason why Neo4j cannot store an item after these `sources`; empty if it can."""
         if isinstance(item, KeyElementRecord):
             vectors: list[Any] = [item.embedding] if item.embedding is not None else []
         else:
@@ -333,9 +335,9 @@ class Export:
         return f"a vector is not {self.header.dimension} finite numbers with a length"
 
     def items(self) -> Iterator[Item]:
-        """The documents, then the key elements, from the first on; each is checked.
+        """Yield the documents, then the key elements, from the beginning; each is checked.
 
-        Raises UsageError: the file may have changed since it was read before.
+        Raises UsageError, since the file may have changed since `check`.
         """
         self._file.seek(self._first)
         sources: set[bytes] = set()
@@ -357,7 +359,7 @@ class Export:
                 if problem := self._problem(item, sources):
                     raise _wrong_line(number, problem)
                 yield item
-            elif line.end == number - 2:  # the header and this line do not count
+            elif line.end == number - 2:  # the header and this line are not counted
                 return
             else:
                 raise _wrong_line(number, "lines before it are missing")
@@ -369,7 +371,7 @@ class Export:
 
 @contextmanager
 def open_export(source: str | PathLike[str] | BinaryIO) -> Iterator[Export]:
-    """Open an exported corpus, or take a stream of one. Raises UsageError."""
+    """Open an exported corpus from a file, a stream or an Export. Raises UsageError."""
     with ExitStack() as stack:
         if isinstance(source, str | PathLike):
             try:
@@ -397,11 +399,12 @@ async def import_corpus(
     source: str | PathLike[str] | Export,
     stages: Collection[str],
 ) -> TransferReport:
-    """Read an exported corpus into this one, without a model, and normalize it by `stages`.
+    """Import an exported corpus into `corpus`, without a model; normalize it by `stages`.
 
-    Complete documents stay; one with another text is left out, with a sentence in `refused`. Raises
-    EmbeddingMismatchError if the corpus has other embeddings, and UsageError for a file that is no
-    whole export, before anything is written. An interrupted import is completed by the same one.
+    Complete documents stay; a document with another text is left out, with a sentence in
+    `refused`. Raises EmbeddingMismatchError if the corpus has other embeddings, and UsageError if
+    the file is no complete export, before anything is written. A repeated import completes an
+    interrupted one.
     """
     with nullcontext(source) if isinstance(source, Export) else open_export(source) as export:
         await asyncio.to_thread(export.check)
@@ -410,7 +413,7 @@ async def import_corpus(
 
 
 class _Importer:
-    """Writes the items of one export in batches."""
+    """A writer of the items of one export, in batches."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
         self._connection = connection
@@ -465,7 +468,7 @@ class _Importer:
         self._versions += versions.values()
 
     def _is_wanted(self, record: DocumentRecord, state: DocumentState | None) -> bool:
-        """Whether the corpus has the document neither completely, further nor with another text."""
+        """Whether to import a document: not if the corpus has it complete, further or changed."""
         if state and state.sha256 != record.sha256:
             self._report.refused.append(
                 f"{record.title} is in the corpus {self._corpus!r} with another text: take that "
@@ -503,7 +506,7 @@ class _Importer:
         return AtomicFact(identity(chunk, record.text), chunk, index, record.text, elements)
 
     async def _import_key_elements(self, records: Sequence[KeyElementRecord]) -> None:
-        """Write vectors where there are none yet; normalization compares them."""
+        """Write missing vectors of key elements; normalization compares them."""
         by_id = {identity(self._corpus, one.key): one for one in records}
         lacking = sorted(await self._writer.unembedded_among(list(by_id)))
         self._report.key_elements += len(lacking)
@@ -512,7 +515,7 @@ class _Importer:
 
 
 def _is_further(state: DocumentState, record: DocumentRecord) -> bool:
-    """Whether the corpus has read more chunks, which those of the file's cut would replace."""
+    """Whether the corpus has more chunks with facts than the file, which would replace them."""
     read = sum(one.error is None for one in record.chunks)
     is_other_cut = state.chunk_tokens != record.chunk_tokens
     return is_other_cut and read < len(record.chunks) and read < state.read_chunks
@@ -521,7 +524,7 @@ def _is_further(state: DocumentState, record: DocumentRecord) -> bool:
 def _fact_vectors(
     record: DocumentRecord, chunks: Sequence[ReadChunk]
 ) -> Iterator[tuple[str, list[float]]]:
-    """The vectors of a document's facts, by the ids of the facts."""
+    """Yield (id of the fact, vector) for the facts of a document."""
     for one, chunk in zip(record.chunks, chunks, strict=True):
         for fact, read in zip(one.facts, chunk.facts, strict=True):
             if fact.embedding:
@@ -529,7 +532,7 @@ def _fact_vectors(
 
 
 def _next_batch(items: Iterator[Item]) -> list[Item]:
-    """The next items: about LINES_PER_BATCH documents and chunks, or key elements."""
+    """Return the next items: about LINES_PER_BATCH documents and chunks, or key elements."""
     batch: list[Item] = []
     size = 0
     for item in items:
