@@ -149,7 +149,7 @@ async def estimate(
 async def _missing_chunks(
     document: Document, chunk_tokens: int, status: DocumentStatus | None
 ) -> tuple[int, list[Chunk]]:
-    """The number of a document's chunks, and those that have no facts yet."""
+    """Return (number of a document's chunks, chunks without facts)."""
     state = (await status.of([document.id])).get(document.id) if status else None
     extracted: set[str] = set()
     former: list[ArrangedChunk] = []
@@ -248,7 +248,9 @@ FACT_BYTES, MENTION_BYTES, ELEMENT_BYTES, CHUNK_BYTES = 600, 75, 430, 1000
 TEXT_BYTES = 1.2  # of each byte of text
 NUMBER_BYTES, INDEXED_NUMBER_BYTES, INDEXED_FACT_BYTES = 4.5, 4.2, 37
 FIXED_BYTES = 480_000_000  # room that files reserve, and the transaction log
-"""Bytes on disk that Neo4j 2026 needs for each item (measured, 50 MB); INDEXED: Lucene's files."""
+"""All constants of bytes: the disk that Neo4j 2026 needs for each item (measured, 50 MB).
+
+The room of INDEXED items is in Lucene's files."""
 
 HEAPS = ((500_000, 512), (5_000_000, 1024))
 """Pairs (facts, MiB of heap that suffice for them): the first is measured, the second assumed."""

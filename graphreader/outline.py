@@ -27,7 +27,7 @@ class OutlineEntry:
 
     @property
     def heading(self) -> str | None:
-        """The heading under which the chunk begins, or the first one in it."""
+        """The heading under which the chunk begins, or the first heading in it."""
         return self.headings[0] if self.headings else None
 
 

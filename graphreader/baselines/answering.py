@@ -307,7 +307,7 @@ def _paragraphs(document: Document, window: int) -> Iterator[TextPassage]:
 
 
 class Golden(BaselineReader):
-    """A reader that is given the supporting facts: sentences of the documents, or all of these."""
+    """A reader that gets the supporting sentences of a question, or all its documents."""
 
     name = "golden"
 

@@ -1,4 +1,4 @@
-"""The command `graphreader evaluate`: from data, readers and models to a results folder."""
+"""An experiment, as `graphreader evaluate` runs it: data, readers, models, a results folder."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack

@@ -178,7 +178,10 @@ _RATER_FAILED = "The rater failed: "
 
 
 class Scorer:
-    """The scorer of readings, with a `rater` if given; `rater_failure` ends the evaluation."""
+    """The metrics of readings, and ratings if there is a `rater`, a decider.
+
+    `rater_failure` is the error after which the evaluation must end, because ratings fail.
+    """
 
     def __init__(self, rater: Decider | None = None) -> None:
         self.rater_failure: GraphReaderError | None = None

@@ -146,7 +146,9 @@ def footnotes(table: Table) -> list[str]:
     empty = [one for one in table.columns if all(row[one.name].value is None for row in own)]
     notes = [*table.notes, *(column.missing for column in empty if column.missing)]
     if any(cell.n is not None for row in own for cell in row.cells.values()):
-        notes.append("n in brackets: over so many questions, not over all of the row.")
+        notes.append(
+            "n in brackets: the number of questions with a value, if not all of the row have one."
+        )
     return list(dict.fromkeys(notes))
 
 

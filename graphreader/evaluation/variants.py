@@ -94,7 +94,10 @@ def without_node_selection(seed: int) -> NodeSet:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A variant of GraphReader, by settings or node functions; `is_study`: not just a mode."""
+    """A variant of GraphReader with other settings or node functions.
+
+    `is_study`: the variant is an ablation or a sweep, not a mode.
+    """
 
     name: str
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -132,7 +135,7 @@ SWEEP_NAME = rf"^{GRAPHREADER}-({'|'.join(_SWEEPS)})-(\d{{1,9}})\Z"
 
 
 def is_graphreader(name: str) -> bool:
-    """Whether a name is GraphReader's or of one of its variants."""
+    """Whether a reader's name is of GraphReader or a variant of it."""
     return name == GRAPHREADER or name.startswith(f"{GRAPHREADER}-")
 
 
@@ -147,6 +150,6 @@ def variant(name: str) -> Variant:
 
 
 def is_study(name: str) -> bool:
-    """Whether a name is of an ablation or a sweep of GraphReader."""
+    """Whether a reader's name is of an ablation or a sweep of GraphReader."""
     known = name in _VARIANTS or re.match(SWEEP_NAME, name)
     return bool(known) and variant(name).is_study

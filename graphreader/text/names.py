@@ -96,7 +96,7 @@ def key_elements_of(fact: str, recurring: frozenset[str] = frozenset()) -> list[
 
 
 def recurring_han(text: str) -> frozenset[str]:
-    """Runs of two to six Han characters that occur twice, not only inside of a longer such run."""
+    """Runs of 2 to 6 Han characters that occur at least twice, not only inside of a longer run."""
     pieces = chinese_pieces(text)
     counts: Counter[str] = Counter()
     for size in range(2, LONGEST_HAN_WORD + 1):

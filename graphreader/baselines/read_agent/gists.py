@@ -70,7 +70,7 @@ class PauseOptions:
 
 
 class Paginator:
-    """The pause points of a text, by the sizes of pages; no point is inside of a character."""
+    """The rules for pause points in a text, by the sizes of pages; none is in a character."""
 
     def __init__(self, text: str, pagination: Pagination) -> None:
         self._text = text
@@ -89,7 +89,7 @@ class Paginator:
         return PauseOptions(start, end, points or (end,))
 
     def _between(self, places: list[int], words: list[int], end: int) -> tuple[int, ...]:
-        """The places up to `end` at which a page has at least its least words."""
+        """The places up to `end` at which a page has enough words to end."""
         least = words[self._pagination.min_words - 1] + 1
         return tuple(places[bisect_left(places, least) : bisect_right(places, end)])
 
