@@ -105,7 +105,7 @@ class Exploration:
         }
 
     async def explore_chunks(self, state: PathState, runtime: Runtime[None]) -> Update:
-        """Read the first chunks of the queue, short ones together, and go on (figure 10)."""
+        """Read the first chunks of the queue, short chunks together, and go on (figure 10)."""
         chunks = await self._next_chunks(state["queue"])
         if not chunks:
             first, *rest = state["queue"]

@@ -143,7 +143,7 @@ async def send_paths(state: RunState) -> list[Send] | str:
 
 
 async def after_facts(state: PathState) -> str:
-    """Where the function chosen at the facts leads; without a chunk to read, to the neighbors."""
+    """The node after a choice at the facts; without a chunk to read, the neighbors."""
     if state["stopped"]:
         return END_OF_PATH
     if state["page"] > 1:
@@ -152,14 +152,14 @@ async def after_facts(state: PathState) -> str:
 
 
 async def after_chunk(state: PathState) -> str:
-    """Where the function chosen at a chunk leads: the queue first, then the neighbors."""
+    """The node after a choice at a chunk: the queue first, then the neighbors."""
     if state["stopped"]:
         return END_OF_PATH
     return READ_ON if state["queue"] else QUEUE_EMPTY
 
 
 async def after_neighbors(state: PathState) -> str:
-    """Where the function chosen at the neighbors leads."""
+    """The node after a choice at the neighbors."""
     if state["stopped"]:
         return END_OF_PATH
     return "next_page" if state["page"] > 1 else "read_neighbor_node"

@@ -1,4 +1,4 @@
-"""Kept runs in a database, where it can be used: their questions, status and checkpoints."""
+"""The run store: questions, status and checkpoints of runs, in a database if it can be used."""
 
 import importlib
 import json

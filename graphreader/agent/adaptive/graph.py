@@ -70,7 +70,7 @@ def wire_adaptive(
 
 # Asynchronous, because LangGraph runs other routes in a thread (see `agent.graph`).
 async def after_turn(state: AdaptiveState) -> str:
-    """Where a turn leads: to the answer, to its actions, or once to paths if turns stall."""
+    """The node after a turn: the answer, its actions, or once the paths if turns stall."""
     if state["stopped"]:
         return "answer"
     left = state["turns_left"]

@@ -11,7 +11,7 @@ from graphreader.tokens import count
 
 OWN_PATH = 1  # the number of the path that stands for the turns; those that explore come after it
 
-_NOTEBOOK_TOKENS = 900  # tokens of findings in a prompt; longer ones are shown without quotes
+_NOTEBOOK_TOKENS = 900  # tokens of findings in a prompt; longer findings are shown without quotes
 
 
 class KeptFinding(TypedDict):
