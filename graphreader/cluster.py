@@ -20,7 +20,6 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from graphreader.errors import ClusterError, DecisionError, GraphReaderError, UsageError
-from graphreader.ingestion.loading import parser_process
 from graphreader.ingestion.loading.content import Content
 from graphreader.ingestion.loading.parser_process import ParserProcess
 from graphreader.llm.chat_model import LanguageModelDecider
@@ -32,7 +31,6 @@ from graphreader.llm.protocols import (
     Embedder,
     Task,
     TokenCallback,
-    allowance,
 )
 from graphreader.llm.rate_limit import RateLimiter, RateLimits, RequestStart, set_rate_limiter
 from graphreader.models import open_decider, open_embedder
@@ -112,8 +110,10 @@ class _SharedLimiter:
         self._limits = limits
 
     @asynccontextmanager
-    async def slot(self, tokens: int = 0) -> AsyncIterator[RequestStart]:
-        """See `RateLimiter.slot`."""
+    async def slot(
+        self, tokens: int = 0, *, background: bool = False
+    ) -> AsyncIterator[RequestStart]:
+        """Wait as `RateLimiter.slot`; the whole cluster reads in, so all is in the background."""
         number = await self._limits.start.remote(self._worker, tokens)
         start = RequestStart(0.0, tokens)
         try:
@@ -283,7 +283,7 @@ class ClusterDecider:
     async def _ask(self, task: Task[D], budget: Budget) -> DecisionResult[D]:
         """Let a worker decide, within a part of the budget that is reserved for it."""
         decided: DecisionResult[D]
-        if budget.max_calls is budget.max_tokens is None and not allowance.get():
+        if budget.max_calls is budget.max_tokens is None and not budget.quota:
             decided = await self._workers.call("decide", task, None, None)
             return decided
         tokens = self.measure(task) + task.reply_tokens
@@ -366,11 +366,9 @@ async def cluster(address: str, settings: Settings) -> AsyncIterator[Workers]:
         logger.info("%d workers on the Ray cluster %s", len(handles), address)
         workers = Workers(handles, limits, lost)
         announcing = asyncio.create_task(_announce(limits))
-        token = parser_process.parse_override.set(workers.parse)
         try:
             yield workers
         finally:
-            parser_process.parse_override.reset(token)
             announcing.cancel()
             workers.close()
             for handle in (*handles.values(), limits):

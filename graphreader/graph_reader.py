@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import aclosing, suppress
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from copy import copy
 from dataclasses import replace
 from itertools import repeat
@@ -14,15 +14,15 @@ from langchain_core.tools import BaseTool
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from graphreader.agent.dependencies import QueryVectors
+from graphreader.agent.context import QueryVectors, RunContext
 from graphreader.agent.events import Event
 from graphreader.agent.graph import NodeSet
-from graphreader.agent.modes import Saver
+from graphreader.agent.modes import Saver, mode_named
 from graphreader.agent.planning import search_nodes
 from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.run_store import RunSummary
 from graphreader.agent.state import AgentInput, AgentOutput
-from graphreader.cluster import Workers
+from graphreader.cluster import Workers, cluster
 from graphreader.documents import check_corpus_name, without_surrogates
 from graphreader.errors import EmbeddingMismatchError, UnknownKeyElementError, UsageError
 from graphreader.estimate import Estimate, estimate, submission_cost
@@ -41,11 +41,12 @@ from graphreader.ingestion.report import (
 )
 from graphreader.ingestion.transfer import Export, TransferReport, export_corpus, import_corpus
 from graphreader.integrations.langchain import TOOL_DESCRIPTION, TOOL_NAME, as_tool
-from graphreader.integrations.langgraph import ExecutionContext, agent_graph
+from graphreader.integrations.langgraph import agent_graph
 from graphreader.llm.pricing import Prices
-from graphreader.llm.protocols import Decider, Embedder
-from graphreader.llm.rate_limit import in_background
+from graphreader.llm.protocols import Decider, Embedder, Quota
+from graphreader.models import in_background
 from graphreader.outline import OutlineEntry
+from graphreader.preflight import check_chunks, prepare_ingest, prepare_run
 from graphreader.reading import Reading
 from graphreader.resources import Resources
 from graphreader.runs import (
@@ -107,14 +108,22 @@ class GraphReader:
         nodes: NodeSet | None = None,
     ) -> None:
         self._corpus = check_corpus_name(corpus)
+        self._quota: Quota | None = None
+        settings = settings or Settings.read()
+        if decider is None:
+            check_chunks(settings)
         self._resources = Resources(
-            settings or Settings.read(), decider, embedder, server_progress, checkpointer, nodes
+            settings, decider, embedder, server_progress, checkpointer, nodes
         )
 
-    def at(self, corpus: str) -> Self:
-        """Return a reader of another corpus that shares all connections with this one."""
+    def at(self, corpus: str, quota: Quota | None = None) -> Self:
+        """Return a reader of another corpus that shares all connections with this one.
+
+        Its runs and ingests also take from the `quota`.
+        """
         reader = copy(self)
         reader._corpus = check_corpus_name(corpus)
+        reader._quota = quota or self._quota
         return reader
 
     @property
@@ -128,9 +137,9 @@ class GraphReader:
         return self._resources.settings.window
 
     @property
-    def context(self) -> ExecutionContext:
-        """The connections and the corpus, for a graph of one's own (`integrations.langgraph`)."""
-        return ExecutionContext(self._resources, self._corpus)
+    def resources(self) -> Resources:
+        """The open connections, which all readers made by `at` share."""
+        return self._resources
 
     def __enter__(self) -> Self:
         return self
@@ -159,7 +168,11 @@ class GraphReader:
         """
         question = with_options(question, options)
         request = RunRequest(
-            self._corpus, question, run, mode=mode, follow=follow, keep_run=keep_run
+            *(self._corpus, question, run),
+            mode=mode,
+            follow=follow,
+            keep_run=keep_run,
+            quota=self._quota,
         )
         return await last_reading(execute(self._resources, request))
 
@@ -180,6 +193,7 @@ class GraphReader:
             follow=follow,
             keep_run=keep_run,
             stream_answer=True,
+            quota=self._quota,
         )
         return with_waiting(execute(self._resources, request))
 
@@ -189,13 +203,13 @@ class GraphReader:
         A finished run returns its reading. With `step` (mode `paper`: 1 rational plan, 2 initial
         nodes, 3 paths, 4 answer; `KeptRun.steps`) a new run begins before that step.
         """
-        request = RunRequest(self._corpus, run=run, resume=True, step=step)
+        request = self._resumed(run, step)
         return await last_reading(execute(self._resources, request))
 
     @stream_in_loop
     def astream_resume(self, run: str, *, step: int | None = None) -> AsyncGenerator[Event]:
         """Resume as `aresume` does and yield the events, first those of the finished steps."""
-        request = RunRequest(self._corpus, run=run, resume=True, step=step, stream_answer=True)
+        request = replace(self._resumed(run, step), stream_answer=True)
         return with_waiting(execute(self._resources, request))
 
     @stream_in_loop
@@ -217,7 +231,9 @@ class GraphReader:
         if runs is not None and (len(runs) != len(questions) or len(set(runs)) != len(runs)):
             raise UsageError("Give each question an id of its own, or give none of them any.")
         requests = [
-            RunRequest(self._corpus, question, run, mode=mode, keep_run=keep_run)
+            RunRequest(
+                *(self._corpus, question, run), mode=mode, keep_run=keep_run, quota=self._quota
+            )
             for question, run in zip(
                 questions, repeat(None) if runs is None else runs, strict=runs is not None
             )
@@ -249,12 +265,12 @@ class GraphReader:
         event loop. Events go to the custom stream as JSON types; the graph around it keeps
         its checkpoints.
         """
-        context = self.context
+        chosen = mode_named(mode or self._resources.settings.mode)
 
-        async def context_of(_: Runtime[Any]) -> ExecutionContext:
-            return context
+        async def context_of(_: Runtime[Any], question: str) -> RunContext:
+            return await prepare_run(self._resources, self._corpus, question, chosen, self._quota)
 
-        return agent_graph(context_of, mode=mode or self.context.resources.settings.mode)
+        return agent_graph(context_of, mode=chosen.name)
 
     def as_tool(self, name: str = TOOL_NAME, description: str = TOOL_DESCRIPTION) -> BaseTool:
         """Return a tool for any LangChain agent; see `integrations.langchain.as_tool`."""
@@ -310,7 +326,7 @@ class GraphReader:
         )
         if ray:
             with with_waits(progress):
-                async with self._resources.cluster(ray) as workers:
+                async with self._cluster(ray) as workers:
                     report = await self._ingest(
                         lambda one: one.run(sources), progress, normalize, workers=workers
                     )
@@ -388,8 +404,8 @@ class GraphReader:
         From now on the corpus has the embeddings of the settings. Returns how many vectors are new.
         """
         embedder, connection = self._resources.new_embedder(), await self._resources.connection()
-        with in_background(), with_waits(progress):
-            vectors = await reindex(connection, embedder, self._corpus, progress)
+        with with_waits(progress):
+            vectors = await reindex(connection, in_background(embedder), self._corpus, progress)
             # The new vectors may merge other key elements.
             await (await self._resources.normalizer(self._corpus)).run(progress=progress)
         return vectors
@@ -523,6 +539,18 @@ class GraphReader:
     stats = blocking(astats)
     close = blocking(aclose)
 
+    def _cluster(self, address: str) -> AbstractAsyncContextManager[Workers]:
+        """The workers of a Ray cluster; they open the models of the settings. Raises UsageError."""
+        if self._resources.models.has_own:
+            raise UsageError(
+                "A decider or embedder that was passed in cannot be sent to a Ray cluster: name "
+                "the models by settings, or leave ray out."
+            )
+        return cluster(address, self._resources.settings)
+
+    def _resumed(self, run: str, step: int | None) -> RunRequest:
+        return RunRequest(self._corpus, run=run, resume=True, step=step, quota=self._quota)
+
     async def _ingest(
         self,
         read: Callable[[Pipeline], Awaitable[IngestReport]],
@@ -532,9 +560,14 @@ class GraphReader:
         workers: Workers | None = None,
     ) -> IngestReport:
         """Read chunks by a pipeline, then merge key elements, or only name them."""
-        with in_background(), with_waits(progress):
-            pipeline, notes = await self._resources.pipeline(
-                self._corpus, progress, decider, workers
+        with with_waits(progress):
+            pipeline, notes = await prepare_ingest(
+                self._resources,
+                self._corpus,
+                progress,
+                decider=decider,
+                workers=workers,
+                quota=self._quota,
             )
             report, normalization = await read(pipeline), None
             normalizer = await self._resources.normalizer(self._corpus)

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from typing import Any, Literal, TypeVar
+from copy import copy
+from typing import Any, Literal, Self, TypeVar
 
 from langchain_core.embeddings import Embeddings
 
@@ -25,6 +26,7 @@ from graphreader.llm.protocols import (
     Decision,
     DecisionResult,
     Embedder,
+    Quota,
     Task,
     TokenCallback,
     is_storable,
@@ -190,13 +192,20 @@ class RoutingDecider:
 
 
 class ModelEmbedder:
-    """An embedding model, which turns texts, truncated at 8,000 characters, into vectors."""
+    """An embedder that asks an embedding model; texts are truncated at 8,000 characters."""
 
     def __init__(self, client: Embeddings, service: ModelService, *, dimension: int) -> None:
         self.name = service.name
         self.dimension = dimension
         self._client = client
         self._service = service
+        self._background = False
+
+    def in_background(self) -> Self:
+        """Return an embedder with this connection that lets the requests of questions go first."""
+        other = copy(self)
+        other._background = True
+        return other
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector per text, in the same order. Raises DecisionError."""
@@ -218,7 +227,7 @@ class ModelEmbedder:
 
     async def _embed_batch(self, batch: list[str]) -> list[list[float]]:
         start = time.monotonic()
-        vectors = await _embed(self._client, self._service, batch)
+        vectors = await _embed(self._client, self._service, batch, background=self._background)
         seconds = time.monotonic() - start
         logger.debug("%s embedded %d texts in %.1f s", self.name, len(batch), seconds)
         lengths = [len(vector) for vector in vectors]
@@ -236,6 +245,11 @@ class ModelEmbedder:
         return vectors
 
 
+def in_background(embedder: Embedder) -> Embedder:
+    """Return an embedder with the same vectors that lets the requests of questions go first."""
+    return embedder.in_background() if isinstance(embedder, ModelEmbedder) else embedder
+
+
 async def _probe_dimension(client: Embeddings, service: ModelService) -> int:
     try:
         return len((await _embed(client, service, ["length"]))[0])
@@ -243,10 +257,13 @@ async def _probe_dimension(client: Embeddings, service: ModelService) -> int:
         await providers.close(client)
 
 
-async def _embed(client: Embeddings, service: ModelService, texts: list[str]) -> list[list[float]]:
+async def _embed(
+    client: Embeddings, service: ModelService, texts: list[str], *, background: bool = False
+) -> list[list[float]]:
+    tokens = sum(map(count_tokens, texts))
     try:
         return await service.call(
-            lambda: client.aembed_documents(texts), tokens=sum(map(count_tokens, texts))
+            lambda: client.aembed_documents(texts), tokens, background=background
         )
     except RequestRejected as rejection:
         raise ModelRefusedError(f"{service.name} refuses the request ({rejection}).") from rejection
@@ -266,7 +283,7 @@ class ModelRegistry:
         self.window = settings.window
         self.long_window = settings.long_window
         self._open = opened_by
-        self._decider = decider
+        self.own_decider = decider
         self._embedder = embedder
         self._opened: dict[tuple[Purpose, int], Decider] = {}
         self._embedders: dict[tuple[str | None, int | None], Embedder] = {}
@@ -274,7 +291,7 @@ class ModelRegistry:
     @property
     def has_own(self) -> bool:
         """Whether a decider or embedder was passed in."""
-        return bool(self._decider or self._embedder)
+        return bool(self.own_decider or self._embedder)
 
     def asker(self, window: int) -> Decider:
         """The decider that explores, reads and answers within that window."""
@@ -283,6 +300,11 @@ class ModelRegistry:
     def builder(self, window: int) -> Decider:
         """The decider that extracts facts, or makes pages and gists."""
         return self._decider_of("build", window)
+
+    @property
+    def builder_name(self) -> str:
+        """The name of the decider that extracts facts; it is not opened."""
+        return self.own_decider.name if self.own_decider else self.settings.model_for("extract")
 
     @property
     def embedder_name(self) -> str:
@@ -301,24 +323,24 @@ class ModelRegistry:
             self._embedders[key] = open_embedder(self.settings, name, dimension)
         return self._embedders[key]
 
-    def budget(self) -> Budget:
-        """The budget of one question."""
-        return Budget(self.settings.max_calls, self.settings.max_tokens)
+    def budget(self, quota: Quota | None = None) -> Budget:
+        """Return the budget of one question or ingest."""
+        return Budget(self.settings.max_calls, self.settings.max_tokens, quota=quota)
 
-    def budget_of_steps(self) -> Budget:
-        """The budget of one question to a reader of many steps, with a reserve for the answer."""
-        kept = self.window + AnswerTask.reply_tokens
-        return Budget(self.settings.max_calls, self.settings.max_tokens, kept)
+    def budget_of_steps(self, quota: Quota | None = None) -> Budget:
+        """Return the budget of a reader of many steps: a part is reserved for the answer."""
+        reserved = self.window + AnswerTask.reply_tokens
+        return Budget(self.settings.max_calls, self.settings.max_tokens, reserved, quota)
 
     def batch_decider(self, corpus: str) -> BatchDecider:
         """A decider that extracts facts by batches; the caller closes it. Raises UsageError."""
-        if self._decider:
+        if self.own_decider:
             raise UsageError("Batches need the model of the settings: leave `batch` out.")
         return open_batch_decider(self.settings, corpus)
 
     def _decider_of(self, purpose: Purpose, window: int) -> Decider:
-        if self._decider:
-            return self._decider
+        if self.own_decider:
+            return self.own_decider
         if (purpose, window) not in self._opened:
             settings = self.settings.model_copy(update={"window": window})
             self._opened[purpose, window] = self._open(settings, purpose)

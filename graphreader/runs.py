@@ -16,7 +16,7 @@ from langgraph.types import StateSnapshot
 
 from graphreader.agent.answering import reading_of
 from graphreader.agent.checkpoints import CheckpointThread, failure_of, usage_of
-from graphreader.agent.dependencies import AgentDependencies
+from graphreader.agent.context import RunContext
 from graphreader.agent.events import (
     Event,
     QuestionAnswered,
@@ -43,7 +43,8 @@ from graphreader.agent.run_store import (
 )
 from graphreader.agent.state import AgentOutput
 from graphreader.errors import GraphReaderError, RunsError, UnknownCorpusError, UsageError
-from graphreader.llm.protocols import Budget, names
+from graphreader.llm.protocols import Budget, Quota, names
+from graphreader.preflight import prepare_run
 from graphreader.reading import Reading, check_question
 from graphreader.resources import Resources
 from graphreader.store.writer import write_run
@@ -56,6 +57,7 @@ class RunRequest:
 
     With `resume` `run` may be a prefix of an id, and the kept question and corpus count;
     `step`, from 1, forks it before that step. `earlier` is the exchange of the run to `follow`.
+    Every request to the model also takes from the `quota`.
     """
 
     corpus: str
@@ -68,6 +70,7 @@ class RunRequest:
     earlier: str = ""
     keep_run: bool = False
     stream_answer: bool = False
+    quota: Quota | None = None
 
 
 async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[Event]:
@@ -78,15 +81,15 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
             yield event
         return
     mode = _mode_of(record) if record else mode_named(request.mode or resources.settings.mode)
-    deps, notes = await resources.prepare_agent(request.corpus, request.question, mode)
-    run = await _Run.open(resources, request, record, mode, deps, notes)
+    context = await prepare_run(resources, request.corpus, request.question, mode, request.quota)
+    run = await _Run.open(resources, request, record, mode, context)
     result: AgentOutput | None = None
     try:
         yield RunBegan(run.id if run.thread.saver or run.store else "")
         for event in replay(run.snapshot) if run.snapshot else ():
             yield event
         began = time.monotonic()
-        log_start(run.id, run.question, run.deps)
+        log_start(run.id, run.question, run.context)
         snapshot = run.snapshot
         if snapshot and "answer" in snapshot.values:
             result = cast(AgentOutput, snapshot.values)
@@ -95,7 +98,7 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
             stream = run.thread.agent.astream(
                 None if snapshot else {"question": run.question, "earlier": run.earlier},
                 run.thread.config,
-                context=run.mode.bound(run.deps, run.thread.saver, resources.nodes),
+                context=run.context,
                 stream_mode=["custom", "values"],
                 subgraphs=True,
                 durability="sync" if run.thread.saver else None,
@@ -109,10 +112,10 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
                         elif not namespace:
                             result = data
                 finally:
-                    await run.deps.stop()
+                    await run.context.stop()
         assert result is not None
         seconds = time.monotonic() - began
-        reading = await reading_of(run.question, result, run.deps, run.notes, seconds)
+        reading = await reading_of(run.question, result, run.context, seconds)
         failure = failure_of(result)
         if not (reading.citations or failure):
             await resources.catalog(run.corpus)  # it may have been deleted meanwhile
@@ -238,8 +241,7 @@ class _Run:
     id: str
     corpus: str
     question: str
-    deps: AgentDependencies
-    notes: list[str]
+    context: RunContext
     thread: CheckpointThread
     keep_run: bool
     earlier: str = ""
@@ -258,17 +260,18 @@ class _Run:
         request: RunRequest,
         record: RunRecord | None,
         mode: Mode,
-        deps: AgentDependencies,
-        notes: list[str],
+        context: RunContext,
     ) -> "_Run":
         """Prepare a new run, a kept run to resume, or a fork of one."""
-        deps = replace(deps, stream_answer=request.stream_answer)
         id = request.run if request.run and request.step is None else new_run_id()
         thread = CheckpointThread(id, mode, await resources.saver())
+        context = replace(
+            context, stream_answer=request.stream_answer, checkpointed=thread.saver is not None
+        )
         keep_run = request.keep_run or bool(record and record.options["keep_run"])
         earlier = record.options.get("earlier", "") if record else request.earlier
         about = request.corpus, request.question
-        run = cls(resources, id, *about, deps, notes, thread, keep_run, earlier)
+        run = cls(resources, id, *about, context, thread, keep_run, earlier)
         try:
             if record is None:
                 await run._start(request.follow)
@@ -283,10 +286,10 @@ class _Run:
 
     async def _start(self, follow: str | None) -> None:
         options = {
-            "limits": asdict(self.deps.limits),
-            "max_calls": self.deps.budget.max_calls,
-            "max_tokens": self.deps.budget.max_tokens,
-            "decider": self.deps.decider.name,
+            "limits": asdict(self.context.limits),
+            "max_calls": self.context.budget.max_calls,
+            "max_tokens": self.context.budget.max_tokens,
+            "decider": self.context.decider.name,
             "keep_run": self.keep_run,
             "mode": self.mode.name,
             "follow": follow,
@@ -296,15 +299,15 @@ class _Run:
             try:
                 await self._enter(self.resources.run_store, options)
             except RunsError as error:
-                self.notes.append(unkept(error))
+                self.context.notes.append(unkept(error))
         await self.thread.clear()
 
     async def _resume(self, record: RunRecord, mode: str | None) -> None:
         """Go on with a kept run as it began; another mode is only noted."""
-        decider = self.deps.decider.name
-        self.notes += _mode_note(record.options, mode)
+        decider = self.context.decider.name
+        self.context.notes.extend(_mode_note(record.options, mode))
         if record.summary.decider != decider:
-            self.notes.append(
+            self.context.notes.append(
                 f"The run was begun by {record.summary.decider!r}, and {decider!r} went on."
             )
         store = self.resources.required_run_store()
@@ -321,7 +324,7 @@ class _Run:
         copied = await self.thread.snapshot()
         options = {
             **record.options,
-            "decider": self.deps.decider.name,
+            "decider": self.context.decider.name,
             "from": kept.run,
             "step": step,
             "copied": asdict(usage_of(copied)) if copied else {},
@@ -340,21 +343,22 @@ class _Run:
 
         A larger budget may be set meanwhile; what a fork has copied does not count.
         """
-        now, limits = self.deps.budget, self.deps.limits
+        now, limits = self.context.budget, self.context.limits
         budget = Budget(
             now.max_calls or options["max_calls"],
             now.max_tokens or options["max_tokens"],
             now.answer_tokens,
+            now.quota,
         )
         # Another version of GraphReader may have kept limits that this one does not have.
         kept = {name: n for name, n in options["limits"].items() if hasattr(limits, name)}
-        self.deps = replace(self.deps, budget=budget, limits=replace(limits, **kept))
+        self.context = replace(self.context, budget=budget, limits=replace(limits, **kept))
         self.snapshot = await self.thread.snapshot()
         if self.snapshot:
             budget.count(usage_of(self.snapshot) - Usage(**options.get("copied", {})))
             earlier = await self.thread.repair(self.snapshot)
             if earlier is not None:
-                self.deps = replace(self.deps, earlier=earlier)
+                self.context = replace(self.context, earlier=earlier)
                 self.snapshot = await self.thread.snapshot()
 
     async def finish(self, reading: Reading, failure: str) -> Reading:

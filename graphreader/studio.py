@@ -8,7 +8,7 @@ refused before any route.
 import asyncio
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from threading import Lock, Thread
 from typing import Annotated, Any, Self, TypeAlias
 
@@ -32,11 +32,13 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from graphreader.agent.modes import MODES
+from graphreader.agent.context import RunContext
+from graphreader.agent.modes import MODES, mode_named
 from graphreader.agent.state import AgentInput, AgentOutput
 from graphreader.errors import SettingsError
 from graphreader.graph_reader import GraphReader
-from graphreader.integrations.langgraph import ExecutionContext, agent_graph
+from graphreader.integrations.langgraph import agent_graph
+from graphreader.preflight import prepare_run
 from graphreader.settings import Settings, load_environment
 
 Open = SkipJsonSchema[None]  # marks an optional field; hides None from the form
@@ -127,12 +129,14 @@ def _choices(runtime: ServerRuntime[Any]) -> Choices:
 
 @cache
 def _agent(mode: str, step_by_step: bool) -> Agent:
-    return agent_graph(_context_of, Choices, mode=mode, step_by_step=step_by_step)
+    context_of = partial(_context_of, mode)
+    return agent_graph(context_of, Choices, mode=mode, step_by_step=step_by_step)
 
 
-async def _context_of(runtime: Runtime[Choices]) -> ExecutionContext:
-    """Return the execution context of the chosen reader, opened in a thread (it reads files)."""
-    return (await asyncio.to_thread(_READERS.of, runtime.context or Choices())).context
+async def _context_of(mode: str, runtime: Runtime[Choices], question: str) -> RunContext:
+    """Return the context of a run of the chosen reader, opened in a thread (it reads files)."""
+    reader = await asyncio.to_thread(_READERS.of, runtime.context or Choices())
+    return await prepare_run(reader.resources, reader.corpus, question, mode_named(mode))
 
 
 class _Readers:

@@ -15,8 +15,8 @@ from graphreader.agent.citations import (
     ranked,
     with_valid_citations,
 )
+from graphreader.agent.context import RunContext, Update, wasted_costs
 from graphreader.agent.decisions import Answer, CitedClaim, ClaimCheck
-from graphreader.agent.dependencies import AgentDependencies, Update, wasted_costs
 from graphreader.agent.events import AnswerToken
 from graphreader.agent.notebook import join
 from graphreader.agent.state import (
@@ -59,8 +59,8 @@ BUDGET_USED_UP = {
 class Answering:
     """The node of the graph that answers after the exploration."""
 
-    def __init__(self, deps: AgentDependencies) -> None:
-        self._deps = deps
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
 
     async def answer_reasoning(self, state: RunState, runtime: Runtime[None]) -> Update:
         """Answer from all notebooks; the majority decides contradictions (figure 12).
@@ -68,7 +68,7 @@ class Answering:
         Without a usable decision the output is the notebooks. Raises DecisionError if all
         paths failed.
         """
-        stream = AnswerStream(runtime.stream_writer) if self._deps.stream_answer else None
+        stream = AnswerStream(runtime.stream_writer) if self._context.stream_answer else None
         update = await self._answer(state, stream)
         if stream:
             stream.finish(update["answer"])
@@ -108,7 +108,7 @@ class Answering:
                 "costs": wasted_costs(error, "answer"),
             }
         decision = with_valid_citations(decision, len(task.evidence))
-        update = await checked_answer(self._deps, state["question"], decision, quotes)
+        update = await checked_answer(self._context, state["question"], decision, quotes)
         return {
             **update,
             "notes": notes + update["notes"],
@@ -132,7 +132,7 @@ class Answering:
         while True:
             task = AnswerTask(question, plan, tuple(notebooks), evidence, earlier)
             try:
-                decision, shown, cost = await self._deps.decide(task, on_token)
+                decision, shown, cost = await self._context.decide(task, on_token)
                 return decision, shown, add_costs(costs, cost)
             except WindowError as error:
                 costs = add_costs(costs, wasted_costs(error, "answer"))
@@ -142,7 +142,7 @@ class Answering:
             except DecisionError as error:
                 error.spent += total_usage(costs)
                 raise
-            notebooks, costs = await join(self._deps, question, plan, notebooks, costs)
+            notebooks, costs = await join(self._context, question, plan, notebooks, costs)
 
 
 def evidence_of(quotes: Iterable[Quote]) -> tuple[Evidence, ...]:
@@ -151,7 +151,7 @@ def evidence_of(quotes: Iterable[Quote]) -> tuple[Evidence, ...]:
 
 
 async def checked_answer(
-    deps: AgentDependencies, question: str, decision: Answer, quotes: Sequence[Quote]
+    context: RunContext, question: str, decision: Answer, quotes: Sequence[Quote]
 ) -> Update:
     """Make the output of a run; claims without a quote are checked, `quotes` counted from 1."""
     unsupported = tuple(one.claim for one in decision.claims if not one.citations)
@@ -161,7 +161,7 @@ async def checked_answer(
             question, decision.answer, decision.explanation, unsupported, evidence_of(quotes)
         )
         try:
-            check, shown, costs = await deps.decide(task)
+            check, shown, costs = await context.decide(task)
             decision = _apply_check(decision, check, len(shown.evidence))
             decision = with_valid_citations(decision, len(quotes))
         except DecisionError as error:
@@ -243,13 +243,9 @@ def _early_end_notes(paths: list[PathResult]) -> list[str]:
 
 
 async def reading_of(
-    question: str,
-    result: AgentOutput,
-    deps: AgentDependencies,
-    notes: Sequence[str],
-    seconds: float,
+    question: str, result: AgentOutput, context: RunContext, seconds: float
 ) -> Reading:
-    """Make the reading of a finished run, which took so many seconds; `notes` come first."""
+    """Make the reading of a finished run, which took `seconds`; its context's notes come first."""
     paths = sorted(result.get("paths", []), key=lambda path: path["path"])
     reading = Reading(
         question=question,
@@ -258,7 +254,7 @@ async def reading_of(
         explanation=result.get("explanation", ""),  # missing in runs of earlier versions
         confidence=result.get("confidence", "stated"),
         answered=result["answered"],
-        corpus=deps.explorer.corpus,
+        corpus=context.explorer.corpus,
         plan=result["plan"],
         citations=tuple(Citation(**quote) for quote in result["citations"]),
         claims=tuple(Claim(one["text"], tuple(one["citations"])) for one in result["claims"]),
@@ -268,11 +264,11 @@ async def reading_of(
         paths=tuple(_path(path) for path in paths),
         usage=replace(total_usage(result["costs"]), seconds=round(seconds, 3)),
         phases={phase: Usage(**cost) for phase, cost in result["costs"].items()},
-        decider=deps.decider.name,
-        notes=(*notes, *result.get("notes", [])),
+        decider=context.decider.name,
+        notes=(*context.notes, *result.get("notes", [])),
         evidence=_all_notebooks(paths),
     )
-    return await _with_coverage(ranked(reading), paths, deps.explorer)
+    return await _with_coverage(ranked(reading), paths, context.explorer)
 
 
 async def _with_coverage(

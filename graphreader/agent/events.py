@@ -7,7 +7,7 @@ from typing import Any
 
 from langgraph.types import StateSnapshot
 
-from graphreader.agent.dependencies import AgentDependencies
+from graphreader.agent.context import RunContext
 from graphreader.agent.state import total_usage
 from graphreader.reading import FunctionCall, Reading, Stopped
 from graphreader.waiting import Waiting
@@ -208,10 +208,10 @@ def _replay_calls(
         yield NoteTaken(path, notebook)
 
 
-def log_start(run: str, question: str, deps: AgentDependencies) -> None:
+def log_start(run: str, question: str, context: RunContext) -> None:
     """Log the start of a run; `run` is empty if the run is not kept."""
-    corpus, decider = deps.explorer.corpus, deps.decider.name
-    logger.info("Run %s begins in corpus %r by %s: %s", run or "-", corpus, decider, deps.limits)
+    corpus, decider = context.explorer.corpus, context.decider.name
+    logger.info("Run %s begins in corpus %r by %s: %s", run or "-", corpus, decider, context.limits)
     logger.debug("Run %s is asked: %s", run or "-", question)
 
 

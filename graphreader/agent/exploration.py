@@ -6,14 +6,14 @@ from contextlib import suppress
 from langgraph.runtime import Runtime
 
 from graphreader.agent.citations import add_quotes
-from graphreader.agent.decisions import ChunkDecision, FactsDecision, NeighborDecision
-from graphreader.agent.dependencies import (
+from graphreader.agent.context import (
     NOT_OURS,
-    AgentDependencies,
+    RunContext,
     Update,
     end_with_error,
     wasted_costs,
 )
+from graphreader.agent.decisions import ChunkDecision, FactsDecision, NeighborDecision
 from graphreader.agent.events import (
     ChunkRead,
     FactsRead,
@@ -58,20 +58,20 @@ FIRST_PAGE: Update = {"page": 1, "shown": 0}
 class Exploration:
     """The nodes of one path."""
 
-    def __init__(self, deps: AgentDependencies) -> None:
-        self._deps = deps
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
 
     async def explore_atomic_facts(self, state: PathState, runtime: Runtime[None]) -> Update:
         """Show a page of the node's facts, unless all is read; choose chunks to read (figure 9)."""
         query = " ".join([state["question"], *state["needs"]])
-        records = await self._deps.explorer.facts(state["node"]["id"], state["related"])
+        records = await self._context.explorer.facts(state["node"]["id"], state["related"])
         if all(group.chunk in state["read"] for group in records.groups):
             return FIRST_PAGE
         name = state["node"]["name"]
         chunks, remaining = page_of_facts(
             records.groups, query, state["shown"], state["read"], name
         )
-        groups = await fact_groups(self._deps.explorer, chunks, query, state["read"])
+        groups = await fact_groups(self._context.explorer, chunks, query, state["read"])
         task = FactsTask(
             *_task_context(state),
             name,
@@ -82,7 +82,7 @@ class Exploration:
             calls_left=self._calls_left(state),
         )
         decision: FactsDecision
-        decision, task, costs = await self._deps.decide(task)
+        decision, task, costs = await self._context.decide(task)
         facts_read, seen = _facts_read(state, chunks, task)
         runtime.stream_writer(facts_read)
         queue: list[ChunkRef] = []
@@ -121,7 +121,7 @@ class Exploration:
             place = chunk.document, chunk.document_id, chunk.index
             runtime.stream_writer(ChunkRead(state["path"], name, *place))
         decision: ChunkDecision
-        decision, _, costs = await self._deps.decide(task)
+        decision, _, costs = await self._context.decide(task)
         title = refs[-1]["document"]
         argument, queue = _queue_adjacent(chunks[-1], title, decision.function, rest, read)
         at = "; ".join((task.label, *task.labels_together))
@@ -139,10 +139,10 @@ class Exploration:
 
     async def _next_chunks(self, queue: Sequence[ChunkRef]) -> list[StoredChunk]:
         """The first chunk of the queue with those after it while short; empty if it is deleted."""
-        room = self._deps.limits.window // 4
+        room = self._context.limits.window // 4
         chunks: list[StoredChunk] = []
         for ref in queue[:MOST_TOGETHER]:
-            chunk = await self._deps.explorer.chunk(ref["id"])
+            chunk = await self._context.explorer.chunk(ref["id"])
             if chunk is None or (chunks and chunk.tokens > room):
                 break
             chunks.append(chunk)
@@ -167,20 +167,20 @@ class Exploration:
 
     def _fits(self, task: ChunkTask) -> bool:
         try:
-            self._deps.decider.measure(task)
+            self._context.decider.measure(task)
         except WindowError:
             return False
         return True
 
     def _calls_left(self, state: PathState) -> int:
         """The calls that are left after the next one; below 0 if there is no next one."""
-        return self._deps.limits.calls - len(state["functions"]) - 1
+        return self._context.limits.calls - len(state["functions"]) - 1
 
     async def explore_neighbors(self, state: PathState, runtime: Runtime[None]) -> Update:
         """Choose a neighbor to go on at, or end the path; not by the last call (figure 11)."""
         if self._calls_left(state) < 1:
             return {"stopped": "call_limit"}
-        neighbors = await ranked_neighbors(self._deps, state)
+        neighbors = await ranked_neighbors(self._context, state)
         ranked = [one.node for one in neighbors if one.unread]
         if not ranked:
             return {"stopped": "nothing_left"}
@@ -199,7 +199,7 @@ class Exploration:
         )
         runtime.stream_writer(NeighborsSeen(state["path"], here, names))
         decision: NeighborDecision
-        decision, task, costs = await self._deps.decide(task)
+        decision, task, costs = await self._context.decide(task)
         update = {"costs": costs, **_page_after(state, decision.function, task.own_choices)}
         argument = ""
         if decision.function == "read_neighbor_node":
@@ -231,7 +231,7 @@ class Exploration:
         stopped = None
         if function["name"] == "termination":
             stopped = "termination"
-        elif len(functions) >= self._deps.limits.calls and not queue:
+        elif len(functions) >= self._context.limits.calls and not queue:
             stopped = "call_limit"
         return {"functions": functions, "stopped": stopped}
 
@@ -241,7 +241,9 @@ class Exploration:
         """Replace the notebook, condensed if it is too long; if that fails the path ends."""
         update: Update = {}
         try:
-            notebook, more = await condense(self._deps, state["question"], state["plan"], notebook)
+            notebook, more = await condense(
+                self._context, state["question"], state["plan"], notebook
+            )
         except NOT_OURS:
             raise
         except Exception as error:
@@ -256,6 +258,7 @@ def initial_path_state(state: RunState, path: int, node: NodeRef) -> PathState:
     return {
         "run": state.get("run", ""),
         "before": state.get("costs", {}),
+        "paths_at_once": len(state["nodes"]),
         "question": state["question"],
         "plan": state["plan"],
         "needs": state["needs"],
@@ -279,14 +282,14 @@ def initial_path_state(state: RunState, path: int, node: NodeRef) -> PathState:
 
 
 async def ranked_neighbors(
-    deps: AgentDependencies, state: PathState, limit: int = MAX_NEIGHBORS
+    context: RunContext, state: PathState, limit: int = MAX_NEIGHBORS
 ) -> list[Neighbor]:
     """The unvisited neighbors, ranked by shared facts, words, and similarity to open needs."""
     vector = None
     with suppress(DecisionError):
         open_now = open_needs(state["needs"], state["notebook"])
-        vector = await deps.vectors.mean([state["question"], *open_now])
-    neighbors = await deps.explorer.neighbors(
+        vector = await context.vectors.mean([state["question"], *open_now])
+    neighbors = await context.explorer.neighbors(
         state["node"]["id"],
         state["visited"],
         state["read"],

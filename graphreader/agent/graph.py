@@ -10,10 +10,10 @@ from langgraph.runtime import Runtime
 from langgraph.types import Checkpointer, Send
 
 from graphreader.agent.answering import Answering
-from graphreader.agent.dependencies import (
+from graphreader.agent.context import (
     NOT_OURS,
-    AgentDependencies,
     NodeFunction,
+    RunContext,
     Update,
     end_with_error,
     wasted_costs,
@@ -58,22 +58,20 @@ AFTER_NEIGHBORS: dict[Any, str] = {
 class NodeSet:
     """The classes whose methods are the nodes of a run. Others make another way to explore."""
 
-    planning: Callable[[AgentDependencies], Planning] = Planning
-    exploration: Callable[[AgentDependencies], Exploration] = Exploration
-    answering: Callable[[AgentDependencies], Answering] = Answering
+    planning: Callable[[RunContext], Planning] = Planning
+    exploration: Callable[[RunContext], Exploration] = Exploration
+    answering: Callable[[RunContext], Answering] = Answering
 
 
-def node_functions(
-    deps: AgentDependencies, node_set: NodeSet | None = None
-) -> dict[str, NodeFunction]:
-    """The node functions of a node set by name; a failure in an exploring node ends its path."""
-    node_set = node_set or NodeSet()
-    planning, path = node_set.planning(deps), node_set.exploration(deps)
+def node_functions(context: RunContext) -> dict[str, NodeFunction]:
+    """The node functions of a run by name; a failure in an exploring node ends its path."""
+    node_set = context.nodes or NodeSet()
+    planning, path = node_set.planning(context), node_set.exploration(context)
     return {
         "rational_plan": planning.rational_plan,
         "initial_nodes": planning.initial_nodes,
         **path_functions(path),
-        "answer_reasoning": node_set.answering(deps).answer_reasoning,
+        "answer_reasoning": node_set.answering(context).answer_reasoning,
     }
 
 

@@ -4,7 +4,7 @@ Everything that differs between modes is asked of a `Mode`, so that another one 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -15,8 +15,8 @@ from langgraph.runtime import Runtime
 
 from graphreader.agent.adaptive.graph import ADAPTIVE_NODES, adaptive_functions, wire_adaptive
 from graphreader.agent.adaptive.tasks import PATH_CALLS, Notebook, TurnTask
-from graphreader.agent.dependencies import AgentDependencies, Limits, NodeFunction, Update
-from graphreader.agent.graph import NODES, NodeSet, node_functions, wire
+from graphreader.agent.context import Limits, NodeFunction, RunContext, Update
+from graphreader.agent.graph import NODES, node_functions, wire
 from graphreader.agent.state import AgentInput, AgentOutput, RunState
 from graphreader.agent.tasks import AnswerTask, ChunkTask, InitialNodesTask, PlanTask
 from graphreader.errors import UsageError
@@ -51,7 +51,7 @@ class Mode:
     nodes: tuple[str, ...]
     first: str
     last: str
-    functions: Callable[[AgentDependencies, NodeSet | None], dict[str, NodeFunction]]
+    functions: Callable[[RunContext], dict[str, NodeFunction]]
     wire: Callable[..., Any]
     step: Callable[[str, Mapping[str, Any]], tuple[int, str]]
     paths: int
@@ -68,14 +68,8 @@ class Mode:
         return Limits(paths, calls, settings.window)
 
     def agent(self, saver: Saver | None) -> Agent:
-        """The graph; the context that it runs with are the `bound` functions of a run."""
+        """The graph; its LangGraph context is a `RunContext`."""
         return _compiled(self.name).copy({"checkpointer": saver})
-
-    def bound(
-        self, deps: AgentDependencies, saver: Saver | None, nodes: NodeSet | None = None
-    ) -> Mapping[str, NodeFunction]:
-        """The node functions of one run, by the nodes' names."""
-        return self.functions(replace(deps, checkpointed=saver is not None), nodes)
 
 
 def _paper_step(node: str, state: Mapping[str, Any]) -> tuple[int, str]:
@@ -125,7 +119,7 @@ _MODES = (
         nodes=ADAPTIVE_NODES,
         first="search",
         last="answer",
-        functions=lambda deps, _: adaptive_functions(deps),
+        functions=adaptive_functions,
         wire=wire_adaptive,
         step=_adaptive_step,
         paths=5,
@@ -166,15 +160,14 @@ def mode_named(name: str) -> Mode:
 def _compiled(name: ModeName) -> Agent:
     """The compiled graph of a mode, once for all runs: compiling takes ten milliseconds."""
     mode = MODES[name]
-    agent: Agent = mode.wire({node: _node_of_run(node) for node in mode.nodes})
+    agent: Agent = mode.wire({node: _node_of_run(mode, node) for node in mode.nodes})
     return agent
 
 
-def _node_of_run(name: str) -> NodeFunction:
+def _node_of_run(mode: Mode, name: str) -> NodeFunction:
     """The node that calls the function of its name in the context of the run."""
 
-    async def node(state: Any, runtime: Runtime[Any]) -> Update:
-        functions: Mapping[str, NodeFunction] = runtime.context
-        return await functions[name](state, runtime=runtime)
+    async def node(state: Any, runtime: Runtime[RunContext]) -> Update:
+        return await mode.functions(runtime.context)[name](state, runtime=runtime)
 
     return node

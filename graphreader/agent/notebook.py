@@ -7,7 +7,7 @@ notebooks that do not fit one answer prompt are joined.
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 
-from graphreader.agent.dependencies import AgentDependencies, wasted_costs
+from graphreader.agent.context import RunContext, wasted_costs
 from graphreader.agent.state import Costs, add_costs, total_usage
 from graphreader.agent.tasks import NOTEBOOK_TOKENS, CondenseTask, JoinTask
 from graphreader.errors import DecisionError
@@ -16,7 +16,7 @@ from graphreader.tokens import count
 
 
 async def condense(
-    deps: AgentDependencies, question: str, plan: str, notebook: str
+    context: RunContext, question: str, plan: str, notebook: str
 ) -> tuple[str, Costs]:
     """Rewrite a notebook if it is too long; return it with the cost.
 
@@ -26,27 +26,29 @@ async def condense(
     if count(notebook) <= NOTEBOOK_TOKENS:
         return notebook, costs
     sentences = [notebook[start:end] for start, end in sentence_spans(notebook)]
-    pieces = [" ".join(batch) for batch in _batches(sentences, deps.limits.window // 4, 1)]
+    pieces = [" ".join(batch) for batch in _batches(sentences, context.limits.window // 4, 1)]
     while True:
-        batches = _batches(pieces, deps.limits.window // 2, 2)
+        batches = _batches(pieces, context.limits.window // 2, 2)
         tasks = [CondenseTask(question, plan, batch) for batch in batches]
-        pieces, costs = await _decide_all(deps, tasks, costs)
+        pieces, costs = await _decide_all(context, tasks, costs)
         if len(pieces) == 1:
             return pieces[0], costs
 
 
 async def join(
-    deps: AgentDependencies, question: str, plan: str, notebooks: Sequence[str], costs: Costs
+    context: RunContext, question: str, plan: str, notebooks: Sequence[str], costs: Costs
 ) -> tuple[list[str], Costs]:
     """Rewrite the notebooks as fewer ones, each out of two or more. Raises as `condense` does."""
-    batches = _batches(notebooks, deps.limits.window // 2, 2)
-    return await _decide_all(deps, [JoinTask(question, plan, batch) for batch in batches], costs)
+    batches = _batches(notebooks, context.limits.window // 2, 2)
+    return await _decide_all(context, [JoinTask(question, plan, batch) for batch in batches], costs)
 
 
 async def _decide_all(
-    deps: AgentDependencies, tasks: Sequence[CondenseTask], costs: Costs
+    context: RunContext, tasks: Sequence[CondenseTask], costs: Costs
 ) -> tuple[list[str], Costs]:
-    results = await asyncio.gather(*(deps.decide(task) for task in tasks), return_exceptions=True)
+    results = await asyncio.gather(
+        *(context.decide(task) for task in tasks), return_exceptions=True
+    )
     notebooks: list[str] = []
     failures: list[BaseException] = []
     for task, result in zip(tasks, results, strict=True):

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from langgraph.runtime import Runtime
 
+from graphreader.agent.context import QueryVectors, RunContext, Update, wasted_costs
 from graphreader.agent.decisions import RationalPlan
-from graphreader.agent.dependencies import AgentDependencies, QueryVectors, Update, wasted_costs
 from graphreader.agent.events import CandidatesFound, NodesChosen, PlanMade
 from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.state import RunState
@@ -32,8 +32,8 @@ MAX_NEEDS = 8  # information needs that are searched one by one
 class Planning:
     """The two nodes of the graph before the exploration."""
 
-    def __init__(self, deps: AgentDependencies) -> None:
-        self._deps = deps
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
 
     async def rational_plan(self, state: RunState, runtime: Runtime[None]) -> Update:
         """Request the rational plan (figure 7); without a usable plan, use the question."""
@@ -41,7 +41,7 @@ class Planning:
         notes: list[str] = []
         try:
             task = PlanTask(state["question"], state.get("earlier", ""))
-            decision, _, costs = await self._deps.decide(task)
+            decision, _, costs = await self._context.decide(task)
             plan, needs = decision.plan, information_needs(decision)
         except (ReplyError, WindowError, BudgetError) as error:
             plan, needs, costs = _default_plan(state["question"]), [], wasted_costs(error, "plan")
@@ -56,7 +56,7 @@ class Planning:
             return {"nodes": [], "notes": ["The corpus has nothing to start from."]}
         names = tuple(node.name for node in candidates)
         runtime.stream_writer(CandidatesFound(names))
-        profiles = await self._deps.explorer.profiles([node.id for node in candidates])
+        profiles = await self._context.explorer.profiles([node.id for node in candidates])
         aliases = tuple(
             tuple(sorted(profiles[node.id].aliases)) if node.id in profiles else ()
             for node in candidates
@@ -67,11 +67,11 @@ class Planning:
             names,
             aliases,
             tuple(_detail(profiles.get(node.id)) for node in candidates),
-            self._deps.limits.initial_nodes,
+            self._context.limits.initial_nodes,
         )
         proposed: list[Node] = []
         try:
-            decision, shown, costs = await self._deps.decide(task)
+            decision, shown, costs = await self._context.decide(task)
             # A score above 100 counts as 100.
             best_first = sorted(decision.nodes, key=lambda node: -min(node.score, 100))
             numbers = [node.number for node in best_first]
@@ -82,7 +82,7 @@ class Planning:
             costs = wasted_costs(error, task.phase)
             notes.append(f"The initial nodes were taken in the order of the searches: {error}")
         ranked = list(dict.fromkeys([*proposed, *candidates]))
-        number = self._deps.limits.initial_nodes
+        number = self._context.limits.initial_nodes
         nodes = select_diverse(ranked, profiles, number, state["needs"])
         runtime.stream_writer(NodesChosen(tuple(node.name for node in nodes)))
         return {
@@ -95,7 +95,7 @@ class Planning:
     async def _candidates(self, state: RunState) -> tuple[list[Node], list[str], list[str]]:
         """Candidates by searches for question, plan and needs; ids of related nodes; notes."""
         texts = list(dict.fromkeys([state["question"], state["plan"], *state["needs"]]))
-        vectors, explorer = self._deps.vectors, self._deps.explorer
+        vectors, explorer = self._context.vectors, self._context.explorer
         rankings, notes = await search_nodes(explorer, vectors, texts, SEARCH_LIMIT)
         ranked = fuse_rankings(rankings, lambda node: node.id)
         nodes = ranked[:MAX_CANDIDATES]

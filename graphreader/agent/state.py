@@ -153,12 +153,13 @@ class AgentOutput(TypedDict):
 class RunState(TypedDict, total=False):
     """The state of the whole run.
 
-    `run` is the id of a hosted run (`integrations.langgraph`), `earlier` the exchange that the
-    question follows up, `related` the ids of the key elements that are most related to the
-    question.
+    `run` is the id of a hosted run (`integrations.langgraph`), and `began` its start in seconds of
+    the epoch. `earlier` is the exchange that the question follows up, `related` the ids of the key
+    elements that are most related to the question.
     """
 
     run: str
+    began: float
     question: str
     earlier: str
     plan: str
@@ -191,11 +192,12 @@ class PathState(TypedDict, total=False):
 
     `queue` are the chunks to read, `visited` and `read` ids of nodes and chunks. `page` counts
     pages from 1, `shown` the items on earlier ones. `before` is what the run had spent at the
-    start.
+    start, when `paths_at_once` paths began.
     """
 
     run: str
     before: Costs
+    paths_at_once: int
     question: str
     plan: str
     needs: list[str]

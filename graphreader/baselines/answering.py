@@ -24,7 +24,10 @@ from graphreader.baselines.session import (
 from graphreader.documents import Document
 from graphreader.ingestion.chunking import chunk_spans
 from graphreader.llm.protocols import Decision, Task, empty_answer_problem, folded, names
+from graphreader.offline.answering import best_option, quoted_answer
+from graphreader.offline.evidence import LabelledText, ranked_sentences
 from graphreader.reading import Reading
+from graphreader.text.question import parse_question
 from graphreader.text.sentences import line_spans
 from graphreader.usage import Phase
 
@@ -138,12 +141,20 @@ class TextAnswerTask(TextTask[TextAnswer]):
     __slots__ = ()
     decision: ClassVar[type[TextAnswer]] = TextAnswer
 
+    def by_rule(self) -> RefusableAnswer:
+        """Answer with the few sentences that together support enough of the question."""
+        return answer_by_rule(self.question, self.excerpts)
+
 
 class TextChoiceTask(TextTask[TextChoice]):
     """Choose one of the options of a question about excerpts."""
 
     __slots__ = ()
     decision = TextChoice
+
+    def by_rule(self) -> TextChoice:
+        """Choose the option whose own words one sentence has."""
+        return choose_by_rule(self.question, self.options, self.excerpts)
 
 
 class PassagesTask(TextAnswerTask):
@@ -186,6 +197,35 @@ class FullTextChoiceTask(TextChoiceTask):
 
     __slots__ = ()
     prompt = "full_text_choice"
+
+
+def answer_by_rule(question: str, excerpts: Iterable[Excerpt]) -> RefusableAnswer:
+    """Answer without a model, with the few sentences that support enough of the question."""
+    parsed = parse_question(question)
+    texts = [one for one in excerpts if one.place >= 0]  # a reader's notes only repeat the texts
+    found = quoted_answer(parsed, ranked_sentences(_labelled(texts), parsed))
+    return RefusableAnswer(
+        analysis=found.analysis,
+        answer=found.answer,
+        answered=found.answered,
+        quotes=[one.text for one in found.passages],
+    )
+
+
+def choose_by_rule(
+    question: str, options: Sequence[str], excerpts: Iterable[Excerpt]
+) -> TextChoice:
+    """Choose without a model the option whose own words one sentence has."""
+    option, sentence = best_option(question, options, _labelled(excerpts))
+    return TextChoice(
+        analysis="By word overlap alone: one sentence shares most with this option.",
+        option=option,
+        quotes=[sentence] if sentence else [],
+    )
+
+
+def _labelled(excerpts: Iterable[Excerpt]) -> Iterator[LabelledText]:
+    return (LabelledText(one.label, one.text) for one in excerpts)
 
 
 def show_excerpts(excerpts: Iterable[Excerpt]) -> str:

@@ -7,7 +7,12 @@ from typing import Annotated, ClassVar, Literal, TypeVar
 from pydantic import Field
 
 from graphreader import tokens
-from graphreader.baselines.answering import option_number
+from graphreader.baselines.answering import (
+    Excerpt,
+    answer_by_rule,
+    choose_by_rule,
+    option_number,
+)
 from graphreader.baselines.session import (
     NO_TEXT,
     BaselineReader,
@@ -19,7 +24,15 @@ from graphreader.baselines.session import (
 from graphreader.documents import Document
 from graphreader.errors import BudgetError, ReplyError
 from graphreader.llm.protocols import Decision, Task, folded, names
+from graphreader.offline.evidence import (
+    LabelledText,
+    add_notes,
+    parse_notes,
+    ranked_sentences,
+    worth_noting,
+)
 from graphreader.reading import Reading
+from graphreader.text.question import parse_question
 from graphreader.usage import Phase
 
 CHUNK_TOKENS = 2_000
@@ -96,6 +109,21 @@ class ReadingTask(Task[R]):
             return f"The answer must be the number of an option, 1 to {len(self.options)}."
         return None
 
+    @property
+    def excerpt(self) -> Excerpt:
+        """The chunk with its label."""
+        return Excerpt(self.label, self.text, 0)
+
+    def short_answer(self, excerpts: Sequence[Excerpt]) -> tuple[str, list[str]]:
+        """Return (answer or number of the option, quotes) by a rule; ("", []) without an answer."""
+        answer = answer_by_rule(self.question, excerpts)
+        if not answer.answered:
+            return "", []
+        if self.options:
+            option = choose_by_rule(self.question, self.options, excerpts).option
+            return str(option), answer.quotes
+        return answer.answer, answer.quotes
+
 
 class ChunkReadTask(ReadingTask[ChunkAnswer]):
     """Answer from one chunk alone (figure 16)."""
@@ -103,6 +131,13 @@ class ChunkReadTask(ReadingTask[ChunkAnswer]):
     __slots__ = ()
     prompt = "chunk_read"
     decision = ChunkAnswer
+
+    def by_rule(self) -> ChunkAnswer:
+        """Answer from the sentences of the chunk, if they are enough."""
+        answer, quotes = self.short_answer([self.excerpt])
+        return ChunkAnswer(
+            function="answerable" if answer else "unanswerable", answer=answer, quotes=quotes
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +159,25 @@ class NotesReadTask(ReadingTask[NotesRead]):
         if length > SUMMARY_TOKENS:
             return f"The summary has {length} tokens: write it anew with at most 200 words."
         return ReadingTask.problem(self, decision)
+
+    def by_rule(self) -> NotesRead:
+        """Answer from chunk and summary; the best sentences of both are the new summary."""
+        question = parse_question(self.question)
+        sentences = ranked_sentences([LabelledText(self.label, self.text)], question)
+        new = worth_noting(sentences, question)
+        if not new:  # an answer from the summary alone was found at an earlier chunk
+            return NotesRead(summary=self.summary, function="unanswerable", answer="", quotes=[])
+        summary = add_notes(self.summary, new, question, SUMMARY_TOKENS)
+        notes = [Excerpt(*note, 0) for note in parse_notes(self.summary)]
+        answer, quotes = self.short_answer([*notes, self.excerpt])
+        if not answer:
+            quotes = [one.text for one in new if folded(one.text) in summary]
+        return NotesRead(
+            summary=summary,
+            function="answerable" if answer else "unanswerable",
+            answer=answer,
+            quotes=[quote for quote in quotes if quote in self.text],
+        )
 
 
 class ChunkReader(BaselineReader):

@@ -5,7 +5,7 @@ are left as actions, as numbers and labels of chunks, and in the agent's notes.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Literal, Self, cast
@@ -26,7 +26,16 @@ from graphreader.baselines.session import (
 from graphreader.documents import Document
 from graphreader.errors import BudgetError, ReplyError, WindowError
 from graphreader.llm.protocols import Decision, Embedder, Task, folded, names
+from graphreader.offline.evidence import (
+    LabelledText,
+    add_notes,
+    covers,
+    parse_notes,
+    ranked_sentences,
+    worth_noting,
+)
 from graphreader.reading import Reading
+from graphreader.text.question import ParsedQuestion, parse_question
 from graphreader.text.sentences import sentence_spans
 from graphreader.usage import Phase
 
@@ -36,6 +45,7 @@ MOST_HITS = 5  # in one search
 MOST_READ = 3  # chunks read in one step
 MOST_WAITING = 10  # unread chunks that a step lists
 SNIPPET = 300  # characters
+MOST_CHUNKS_READ = 8  # without a model: after these it answers in any case
 NOTES_TOKENS = 400  # at most, as every later prompt contains the notes
 _ELLIPSIS = " … "  # between the sentences of a snippet
 
@@ -166,6 +176,45 @@ class SearchStepTask(Task[SearchStep]):
             action.function == function and action.argument.casefold() == argument.casefold()
             for action in self.actions
         )
+
+    def by_rule(self) -> SearchStep:
+        """Read the results of the last search, then search for names of the notes, then answer."""
+        question = parse_question(self.question)
+        hits = (
+            LabelledText(f"{hit.number}: {hit.label}", hit.text)
+            for hit in self.result
+            if hit.in_full
+        )
+        new = worth_noting(ranked_sentences(hits, question), question)
+        notes = add_notes(self.notes, new, question, NOTES_TOKENS)
+        parsed = parse_notes(notes)
+        texts = sorted((one.text for one in parsed), key=lambda text: -question.relevance(text))
+        read = sum(len(one.numbers) for one in self.actions if one.function == "read_chunk")
+        if not read or not (covers(texts, question) or read >= MOST_CHUNKS_READ or not self.steps):
+            for step in self._steps(question, texts):
+                if step.chunks or not self.was_searched(step.function, step.argument):
+                    return step.model_copy(update={"notes": notes})
+        numbers = (one.label.partition(":")[0] for one in parsed)
+        chunks = list(dict.fromkeys(int(number) for number in numbers if number.isdecimal()))
+        return SearchStep(notes=notes, function="answer", chunks=chunks)
+
+    def _steps(self, question: ParsedQuestion, texts: Sequence[str]) -> Iterator[SearchStep]:
+        """Yield steps, best first: read hits; search names, question, each word; read any."""
+        leads = question.new_name_terms(texts)
+        scores = {
+            hit.number: question.relevance(hit.text, hit.label, leads)
+            for hit in self.result
+            if hit.number in self.unread and not hit.in_full
+        }
+        if chunks := sorted((n for n in scores if scores[n] > 0), key=lambda n: -scores[n]):
+            yield SearchStep(function="read_chunk", chunks=chunks[:MOST_READ])
+        if words := list(question.names or question.attributes):
+            yield SearchStep(function="keyword_search", words=words)
+        yield SearchStep(function="semantic_search", query=self.question)
+        for word in (*question.new_names(texts), *question.names, *question.attributes):
+            yield SearchStep(function="keyword_search", words=[word])
+        if self.unread and not any(one.function == "read_chunk" for one in self.actions):
+            yield SearchStep(function="read_chunk", chunks=[min(self.unread)])
 
     @property
     def choices(self) -> int:

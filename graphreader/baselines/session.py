@@ -12,7 +12,7 @@ from graphreader.agent.citations import ranked
 from graphreader.documents import Document
 from graphreader.errors import DecisionError
 from graphreader.ingestion.chunking import split
-from graphreader.llm.protocols import Budget, Decider, Decision, DecisionResult, Task
+from graphreader.llm.protocols import Budget, Decider, Decision, DecisionResult, Quota, Task
 from graphreader.reading import (
     NOT_IN_THE_TEXTS,
     Citation,
@@ -63,13 +63,15 @@ def passages_of(documents: Sequence[Document], limit: int) -> list[TextPassage]:
 class ReaderModel:
     """The model of a reader: a decider, the tokens of its window, and a budget for each question.
 
-    `may_refuse`: the model may say that passages or a full text do not have the answer.
+    `may_refuse`: the model may say that passages or a full text do not have the answer. The
+    budgets of all questions, and of the reader's index, also take from the `quota`.
     """
 
     decider: Decider
     window: int
     budget: Callable[[], Budget] = Budget
     may_refuse: bool = False
+    quota: Quota | None = None
 
 
 class QuestionSession:
@@ -86,7 +88,7 @@ class QuestionSession:
         self.options = tuple(options)
         self.window = model.window
         self.may_refuse = model.may_refuse
-        self.budget = model.budget()
+        self.budget = replace(model.budget(), quota=model.quota)
         self.coverage = Coverage()
         self.notes: list[str] = []
         self._reader = reader

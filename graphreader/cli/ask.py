@@ -113,11 +113,11 @@ def _ask_other_reader(
 ) -> None:
     with spinner("Opening the readers"):
         import_driver()
-        from graphreader import readers
+        from graphreader.baselines import registry
 
-        readers.check_for_corpus(name)
+        registry.check_for_corpus(name)
     with open_reader(corpus, **settings) as reader, spinner("Reading"):
-        reading = readers.ask(name, reader.context, question)
+        reading = registry.ask(name, reader.resources, reader.corpus, question)
     if as_json:
         print_json(reading.as_dict())
     else:
@@ -212,7 +212,7 @@ def ask_all(
     Raises an error that every further question would meet.
     """
     from graphreader.llm.retry import FATAL_ERRORS, CircuitBreaker
-    from graphreader.resources import empty_corpus_message
+    from graphreader.preflight import empty_corpus_message
 
     if not reader.documents():
         raise UsageError(empty_corpus_message(reader.corpus))

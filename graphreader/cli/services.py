@@ -139,7 +139,7 @@ async def _check_runs(settings: "Settings") -> str:
 
 async def _check_model(settings: "Settings") -> str:
     from graphreader.models import open_decider
-    from graphreader.resources import check_chunks
+    from graphreader.preflight import check_chunks
 
     check_chunks(settings)
     explores = settings.model_for("explore")

@@ -130,7 +130,7 @@ def _sources(group: QuestionGroup) -> list[Source]:
     """Make a source of the documents of a group's first record."""
     record = group.records[0]
     return [
-        Source(record.id, record.id, lambda _: QuestionContext(record, group.contexts).documents)
+        Source(record.id, record.id, lambda *_: QuestionContext(record, group.contexts).documents)
     ]
 
 

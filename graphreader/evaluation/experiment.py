@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from graphreader import sync
+from graphreader.baselines.registry import needs_embeddings
 from graphreader.errors import UsageError
 from graphreader.evaluation.costs import Cost, QuestionCounts, estimate_costs
 from graphreader.evaluation.plan import EvaluationPlan, QuestionSelection, make_plan
@@ -31,7 +32,6 @@ from graphreader.llm.prompts import Prompts
 from graphreader.llm.providers import open_chat_model, open_embeddings
 from graphreader.models import open_decider, open_embedder
 from graphreader.offline.decider import OfflineDecider
-from graphreader.readers import needs_embeddings
 from graphreader.settings import OFFLINE, Settings, variable
 from graphreader.usage import Phase, Usage
 

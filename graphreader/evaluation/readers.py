@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from typing import Any
 
-from graphreader import readers
+from graphreader.baselines import registry
 from graphreader.baselines.answering import Excerpt, Golden, PassagesChoiceTask
 from graphreader.baselines.lightrag import LightRAG
 from graphreader.baselines.read_agent.gists import preset_for
 from graphreader.baselines.read_agent.reader import PageReader
+from graphreader.baselines.registry import Material
 from graphreader.documents import Document
 from graphreader.errors import DecisionError, ReplyError, UnknownCorpusError, WindowError
 from graphreader.evaluation.datasets.record import Record
@@ -25,7 +26,6 @@ from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Decider
 from graphreader.models import ModelRegistry, Purpose, open_decider
 from graphreader.offline.decider import OfflineDecider
-from graphreader.readers import Material
 from graphreader.reading import Reader, Reading
 from graphreader.settings import OFFLINE, Settings
 from graphreader.usage import Phase, Usage
@@ -237,8 +237,8 @@ class EvaluatedBaseline(EvaluatedReader):
 
     def __init__(self, name: str, models: ModelRegistry) -> None:
         self.name = name
-        self.window = readers.window_of(name, models)
-        readers.check_models(name, models.settings)
+        self.window = registry.window_of(name, models)
+        registry.check_models(name, models.settings)
         self._models = models
 
     @asynccontextmanager
@@ -249,7 +249,7 @@ class EvaluatedBaseline(EvaluatedReader):
         material = Material(documents, preset_for(parse_length(record.length), record.subset))
         if self.name == Golden.name:
             material = replace(material, golden=_golden(record))
-        reader = readers.make(self.name, material, self._models)
+        reader = registry.make(self.name, material, self._models)
         sizes = None
         if isinstance(reader, LightRAG):
             name = f"lightrag {documents[0].corpus} {self._models.settings.model_for('extract')}"

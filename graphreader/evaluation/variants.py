@@ -13,8 +13,8 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from graphreader.agent.context import RunContext, Update
 from graphreader.agent.decisions import NeighborDecision
-from graphreader.agent.dependencies import AgentDependencies, Update
 from graphreader.agent.events import NodesChosen, PlanMade
 from graphreader.agent.exploration import FIRST_PAGE, Exploration, chosen_function, ranked_neighbors
 from graphreader.agent.graph import NodeSet
@@ -40,16 +40,16 @@ class WithoutPlan(Planning):
 class RandomInitialNodes(Planning):
     """Planning with random initial nodes, drawn among all key elements."""
 
-    def __init__(self, deps: AgentDependencies, seed: int) -> None:
-        super().__init__(deps)
+    def __init__(self, context: RunContext, seed: int) -> None:
+        super().__init__(context)
         self._seed = seed
 
     async def initial_nodes(self, state: RunState, runtime: Runtime[None]) -> Update:
         """Draw one key element for each path, all different."""
         random = Random(f"{self._seed} {state['question']}")
-        number = self._deps.limits.initial_nodes
+        number = self._context.limits.initial_nodes
         shares = [random.random() for _ in range(4 * number)]
-        drawn = dict.fromkeys(await self._deps.explorer.sample(shares))
+        drawn = dict.fromkeys(await self._context.explorer.sample(shares))
         nodes = list(drawn)[:number]
         runtime.stream_writer(NodesChosen(tuple(node.name for node in nodes)))
         chosen = [{"id": node.id, "name": node.name} for node in nodes]
@@ -59,13 +59,13 @@ class RandomInitialNodes(Planning):
 class RandomNeighbors(Exploration):
     """Exploration of random neighbors: always move on to an unvisited neighbor."""
 
-    def __init__(self, deps: AgentDependencies, seed: int) -> None:
-        super().__init__(deps)
+    def __init__(self, context: RunContext, seed: int) -> None:
+        super().__init__(context)
         self._seed = seed
 
     async def explore_neighbors(self, state: PathState, runtime: Runtime[None]) -> Update:
         """Move to a random neighbor; the move counts as a function call."""
-        neighbors = await ranked_neighbors(self._deps, state, ALL_NEIGHBORS)
+        neighbors = await ranked_neighbors(self._context, state, ALL_NEIGHBORS)
         if not neighbors:
             return {"stopped": "nothing_left"}
         position = f"{state['path']} {len(state['functions'])}"

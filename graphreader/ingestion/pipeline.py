@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing, suppress
-from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -21,6 +20,7 @@ from graphreader.ingestion.chunking import rechunk, split
 from graphreader.ingestion.embedding import EmbeddingQueue
 from graphreader.ingestion.extraction import extract
 from graphreader.ingestion.loading.content import Refused
+from graphreader.ingestion.loading.parser_process import FileParser, parse
 from graphreader.ingestion.loading.sources import Source
 from graphreader.ingestion.report import (
     ChunkProgress,
@@ -129,7 +129,7 @@ _Loaded = tuple[Document | Refused | None, bool]
 
 
 class Pipeline:
-    """Reads into the corpus of a writer, once. Without an embedder key elements get no vectors."""
+    """An ingest into the corpus of a writer. Without an embedder key elements get no vectors."""
 
     def __init__(
         self,
@@ -139,6 +139,7 @@ class Pipeline:
         *,
         chunk_tokens: int,
         budget: Budget | None = None,
+        parse: FileParser = parse,
         progress: Progress = no_progress,
     ) -> None:
         self._writer = writer
@@ -146,6 +147,7 @@ class Pipeline:
         self._embedder = embedder
         self._chunk_tokens = chunk_tokens
         self._budget = budget
+        self._parse = parse
         self._progress = progress
         self._status = DocumentStatus(writer.connection, writer.corpus)
         self._deleter = Deleter(writer.connection, writer.corpus)
@@ -215,7 +217,7 @@ class Pipeline:
     async def _source_jobs(self, sources: Sequence[Source]) -> _Jobs:
         """Yield a job for each document, or a report if nothing is to be done."""
         self._progress(SourceCount(len(sources)))
-        loaded = _loaded(sources, self._writer.corpus)
+        loaded = _loaded(sources, self._writer.corpus, self._parse)
         while batch := await asyncio.to_thread(_next_batch, loaded):
             ids = [one.id for one, _ in batch if isinstance(one, Document)]
             states = await self._status.of(ids)
@@ -446,7 +448,7 @@ class Pipeline:
         job.finished.set()
 
 
-def _loaded(sources: Sequence[Source], corpus: str) -> Iterator[_Loaded]:
+def _loaded(sources: Sequence[Source], corpus: str, parse: FileParser) -> Iterator[_Loaded]:
     """Load documents in order, each held back until it is known whether it is a source's last one.
 
     The next sources are loaded meanwhile.
@@ -456,7 +458,7 @@ def _loaded(sources: Sequence[Source], corpus: str) -> Iterator[_Loaded]:
     try:
         while True:
             for source in islice(left, LOADED_AT_ONCE - len(begun)):
-                begun.append(threads.submit(copy_context().run, _begin, source, corpus))
+                begun.append(threads.submit(_begin, source, corpus, parse))
             if not begun:
                 return
             last, documents = begun.popleft().result()
@@ -469,10 +471,10 @@ def _loaded(sources: Sequence[Source], corpus: str) -> Iterator[_Loaded]:
 
 
 def _begin(
-    source: Source, corpus: str
+    source: Source, corpus: str, parse: FileParser
 ) -> tuple[Document | Refused | None, Iterator[Document | Refused]]:
     """The first document of a source, and the others."""
-    documents = source.documents(corpus)
+    documents = source.documents(corpus, parse)
     return next(documents, None), documents
 
 

@@ -95,7 +95,9 @@ class BatchService(ModelService):
         super().__init__(name, **options)
         self._queue = queue
 
-    async def call(self, request: Callable[[], Awaitable[T]], tokens: int = 0) -> T:
+    async def call(
+        self, request: Callable[[], Awaitable[T]], tokens: int = 0, *, background: bool = False
+    ) -> T:
         """Return the result of `request`. Raises PendingError where it waits for a batch."""
         try:
             return await request()

@@ -249,7 +249,9 @@ class LanguageModelDecider:
             reserved, usage = prompt.tokens + limit, Usage()
             await budget.take(reserved, task.phase)
             try:
-                message = await self._send(prompt, client, listener, reserved)
+                message = await self._send(
+                    prompt, client, listener, reserved, background=budget.background
+                )
                 usage = self._usage(message, prompt.tokens)
                 return _Reply(prompt, message, usage, limit, reasons)
             except RequestRejected as rejection:
@@ -276,6 +278,8 @@ class LanguageModelDecider:
         client: Any,
         on_token: TokenCallback | None,
         tokens: int,
+        *,
+        background: bool,
     ) -> AIMessage:
         load_table()  # import prices while the model writes
         start, kind = time.monotonic(), prompt.task.prompt
@@ -283,7 +287,7 @@ class LanguageModelDecider:
         about = self.name, kind, prompt.form, prompt.tokens, texts
         logger.debug("%s: request for %s by %s, %d tokens: %s", *about)
         request = _Request(client, prompt.messages, on_token)
-        message = await self._service.call(request.send, tokens=tokens)
+        message = await self._service.call(request.send, tokens, background=background)
         answer = self.name, kind, time.monotonic() - start, _reply_text(message)
         logger.debug("%s: reply to %s after %.1f s: %s", *answer)
         return message

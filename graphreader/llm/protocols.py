@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -19,8 +18,8 @@ LONGEST_REPLY = 4096
 tokens (about 50 facts; paper, table 8)."""
 
 
-class Allowance(Protocol):
-    """What several runs and ingests take from, such as those of one access token in a day."""
+class Quota(Protocol):
+    """A quota shared by several runs, e.g. an access token's calls per day."""
 
     async def take(self, tokens: int) -> None:
         """Reserve one call and so many tokens. Raises BudgetError where nothing is left."""
@@ -31,21 +30,20 @@ class Allowance(Protocol):
         ...
 
 
-allowance: ContextVar[Allowance | None] = ContextVar("allowance", default=None)
-"""That of the calling code, and of all work that it begins; each budget takes from it as well."""
-
-
 @dataclass(slots=True)
 class Budget:
-    """A run's limit of `max_calls` replies and `max_tokens` tokens in and out; None: no limit.
+    """The limits of one run or ingest: `max_calls` replies, `max_tokens` tokens in and out.
 
-    A request reserves its largest possible cost, so parallel paths exceed neither limit.
-    `answer_tokens`, with one call, are kept for the answer.
+    None means no limit. A request reserves its largest possible cost, so parallel paths exceed
+    neither limit. `answer_tokens`, with one call, are kept for the answer. Each request also takes
+    from the `quota`; with `background` it lets the requests of questions go first.
     """
 
     max_calls: int | None = None
     max_tokens: int | None = None
     answer_tokens: int = 0
+    quota: Quota | None = None
+    background: bool = False
     _calls: int = field(default=0, init=False)
     _tokens: int = field(default=0, init=False)
 
@@ -54,9 +52,9 @@ class Budget:
         self.check(tokens, phase)
         self._calls += 1
         self._tokens += tokens
-        if shared := allowance.get():
+        if self.quota:
             try:
-                await shared.take(tokens)
+                await self.quota.take(tokens)
             except BaseException:
                 self._calls -= 1
                 self._tokens -= tokens
@@ -74,13 +72,22 @@ class Budget:
         """Replace a reservation of one call and `taken` tokens by the real cost."""
         self._calls += spent.calls - 1
         self._tokens += spent.tokens - taken
-        if shared := allowance.get():
-            await shared.settle(spent.calls - 1, spent.tokens - taken)
+        if self.quota:
+            await self.quota.settle(spent.calls - 1, spent.tokens - taken)
 
     def count(self, spent: Usage) -> None:
         """Add the cost of an earlier part of the run, which a resumed run has paid already."""
         self._calls += spent.calls
         self._tokens += spent.tokens
+
+    def divide(self, number: int, parts: int) -> None:
+        """Keep only the equal part of path `number`, counted from 1, of what `parts` paths have."""
+        if self.max_calls is not None:
+            calls = max(0, int(self.calls_left) - (self.answer_tokens > 0))
+            self._calls += calls - calls // parts - (number <= calls % parts)
+        if self.max_tokens is not None:
+            tokens = max(0, int(self.left("explore")))
+            self._tokens += tokens - tokens // parts
 
     @property
     def calls_left(self) -> float:
@@ -154,6 +161,10 @@ class Task(Generic[D]):
         if not self.ranked:
             raise ValueError(f"{type(self).__name__} has nothing to leave out")
         return replace(self, **{self.ranked: getattr(self, self.ranked)[:number]})
+
+    def by_rule(self) -> D:
+        """Decide without a model, for the offline decider. Raises TypeError without a rule."""
+        raise TypeError(f"{type(self).__name__} has no rule: it needs a language model")
 
     def problem(self, decision: D) -> str | None:
         """Return a sentence for the model if the decision cannot be carried out, else None."""

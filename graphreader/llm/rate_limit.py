@@ -10,9 +10,8 @@ them a quarter of the places while questions are asked.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -20,8 +19,6 @@ from weakref import WeakKeyDictionary
 from graphreader.waiting import SLOW_SECONDS, Waiting, announce
 
 DEFAULT_CONCURRENCY = 8  # requests at once, by default
-
-_background: ContextVar[bool] = ContextVar("background", default=False)
 
 _MINUTE = 60.0
 _PARTS = 6  # of a minute; smaller parts would slow short runs down
@@ -47,28 +44,30 @@ class RequestStart:
 class RateLimiter:
     """Admits requests in order of arrival, in one event loop; see `rate_limiter`.
 
-    There are two lines: one of the requests in the `background`, and one of all others.
+    There are two queues: requests in the `background`, and all others, which go first.
     """
 
     def __init__(self, limits: RateLimits) -> None:
         self._limits = limits
         self._starts: deque[RequestStart] = deque()  # of the last minute
         self._running = {False: 0, True: 0}  # by whether they are in the background
-        self._waiting = 0  # of those that are not
-        self._latest = -_MINUTE  # when one of those has last started
+        self._waiting = 0  # requests outside the background
+        self._latest = -_MINUTE  # when such a request has last started
         self._held: tuple[float, str] = (0.0, "")  # until when, and the reason
         # The others of each line wait for its first one in order of arrival.
         self._first_in_line = {False: asyncio.Lock(), True: asyncio.Lock()}
         self._change = asyncio.Event()
 
     @asynccontextmanager
-    async def slot(self, tokens: int = 0) -> AsyncIterator[RequestStart]:
-        """Wait until a request of so many tokens may start; it ends with the block."""
-        announced, behind = "", _background.get()
-        self._waiting += not behind
+    async def slot(
+        self, tokens: int = 0, *, background: bool = False
+    ) -> AsyncIterator[RequestStart]:
+        """Wait until a request of `tokens` tokens may start; it ends with the block."""
+        announced = ""
+        self._waiting += not background
         try:
-            async with self._first_in_line[behind]:
-                while (wait := self._wait(tokens, behind))[0] > 0:
+            async with self._first_in_line[background]:
+                while (wait := self._wait(tokens, background))[0] > 0:
                     delay, reason = wait
                     self._change.clear()
                     if delay > SLOW_SECONDS and reason not in ("", announced):
@@ -80,16 +79,16 @@ class RateLimiter:
                             await self._change.wait()
                 start = RequestStart(asyncio.get_running_loop().time(), tokens)
                 self._starts.append(start)
-                self._running[behind] += 1
+                self._running[background] += 1
         finally:
-            if not behind:
+            if not background:
                 self._waiting -= 1
                 self._latest = asyncio.get_running_loop().time()
             self._change.set()
         try:
             yield start
         finally:
-            self._running[behind] -= 1
+            self._running[background] -= 1
             self._change.set()
 
     def settle(self, start: RequestStart, tokens: int) -> None:
@@ -98,22 +97,22 @@ class RateLimiter:
         self._change.set()
 
     def hold_off(self, seconds: float, reason: str) -> None:
-        """Start no request for so many seconds, as a service demands."""
+        """Start no request for these seconds, as a service demands."""
         self._held = max(self._held, (asyncio.get_running_loop().time() + seconds, reason))
 
-    def _wait(self, tokens: int, behind: bool) -> tuple[float, str]:
-        """Seconds until the next of a line may start, if nothing else ends or is settled before.
+    def _wait(self, tokens: int, background: bool) -> tuple[float, str]:
+        """Return (seconds, limit): how long the first request of a queue must wait, and for which.
 
-        And the limit that it waits for, unless that is the number at once.
+        The limit is "" where only the number of requests at once delays it.
         """
         limits, now = self._limits, asyncio.get_running_loop().time()
         while self._starts and self._starts[0].at + _MINUTE <= now:
             self._starts.popleft()
-        kept = limits.concurrency // 4 if behind and self._latest + _MINUTE > now else 0
+        kept = limits.concurrency // 4 if background and self._latest + _MINUTE > now else 0
         if (
             sum(self._running.values()) >= limits.concurrency
-            or (behind and self._waiting)
-            or (behind and self._running[True] >= limits.concurrency - kept)
+            or (background and self._waiting)
+            or (background and self._running[True] >= limits.concurrency - kept)
         ):
             return _MINUTE, ""
         waits = [self._held]
@@ -150,16 +149,6 @@ def _time_below(most: int, seconds: float, starts: Sequence[tuple[float, int]]) 
 
 _limits = RateLimits()
 _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, RateLimiter] = WeakKeyDictionary()
-
-
-@contextmanager
-def in_background() -> Iterator[None]:
-    """Let the requests of the block, and of all work that it begins, stand behind others."""
-    token = _background.set(True)
-    try:
-        yield
-    finally:
-        _background.reset(token)
 
 
 def rate_limiter() -> RateLimiter:

@@ -160,10 +160,13 @@ class ModelService:
         self._check: asyncio.Task[None] | None = None
         self._replies = False  # it has replied, and no request has failed for good since
 
-    async def call(self, request: Callable[[], Awaitable[T]], tokens: int = 0) -> T:
+    async def call(
+        self, request: Callable[[], Awaitable[T]], tokens: int = 0, *, background: bool = False
+    ) -> T:
         """Run `request`, with retries if useful. Raises RequestRejected and DecisionError.
 
-        `tokens` is the estimated size of the request with its reply, for the rate limiter.
+        `tokens` is the estimated size of the request with its reply, for the rate limiter. With
+        `background` the requests of questions go first.
         """
         limiter, clock = rate_limiter(), asyncio.get_running_loop().time
         begin, failures, waited = clock(), list[Failure](), 0.0
@@ -171,7 +174,7 @@ class ModelService:
             try:
                 if self._url:
                     await self._check_health(self._url)
-                async with limiter.slot(tokens) as slot:
+                async with limiter.slot(tokens, background=background) as slot:
                     with announced_if_slow(self._late_reply, LATE_SECONDS):
                         async with asyncio.timeout(self._timeout):
                             reply = await request()

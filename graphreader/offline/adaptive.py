@@ -9,7 +9,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from graphreader.agent.adaptive.tasks import Action, Finding, Passage, Turn, TurnTask
-from graphreader.baselines.answering import Excerpt
 from graphreader.llm.protocols import folded
 from graphreader.offline import evidence
 from graphreader.text.question import LEAST_LEAD, ParsedQuestion, parse_question
@@ -83,8 +82,8 @@ def _sentences(
         # Facts are no neighbors in the text: a pronoun in one does not mean the one before.
         parts = text.splitlines() if passage["facts"] else [text]
         for part in parts:
-            excerpt = Excerpt(passage["title"], part, 0)
-            for one in evidence.ranked_sentences([excerpt], question, leads):
+            text_of_part = evidence.LabelledText(passage["title"], part)
+            for one in evidence.ranked_sentences([text_of_part], question, leads):
                 numbers.setdefault(one, passage["number"])
     best = sorted((one for one in numbers if one.text not in noted), key=lambda one: -one.score)
     return {one: numbers[one] for one in best}

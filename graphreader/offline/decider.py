@@ -7,15 +7,12 @@ from typing import Any, TypeVar, cast
 from graphreader.agent import tasks
 from graphreader.agent.adaptive.tasks import TurnTask
 from graphreader.agent.decisions import ClaimCheck
-from graphreader.baselines import chunk_reading, search_agent
-from graphreader.baselines.answering import TextAnswerTask, TextChoiceTask
-from graphreader.baselines.read_agent import tasks as gists
 from graphreader.errors import UsageError
 from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Budget, Decision, DecisionResult, Task, TokenCallback
 from graphreader.llm.window import RenderedPrompt, fit
-from graphreader.offline import answering, exploration, read_agent
+from graphreader.offline import answering, exploration
 from graphreader.offline.adaptive import take_turn
 from graphreader.offline.facts import extraction_of
 from graphreader.reading import OFFLINE
@@ -33,25 +30,8 @@ RULES: Mapping[type[Task[Any]], Callable[[Any], Decision]] = {
     tasks.AnswerTask: answering.answer_from_notebooks,
     tasks.ClaimCheckTask: lambda _: ClaimCheck(claims=[], confidence="stated", explanation=""),
     TurnTask: take_turn,
-    TextAnswerTask: lambda task: answering.answer_from_texts(task.question, task.excerpts),
-    TextChoiceTask: lambda task: answering.choose_from_texts(
-        task.question, task.options, task.excerpts
-    ),
-    chunk_reading.ChunkReadTask: answering.read_chunk_alone,
-    chunk_reading.NotesReadTask: answering.read_chunk_with_notes,
-    search_agent.SearchStepTask: answering.choose_search_step,
-    gists.PauseTask: read_agent.choose_pause,
-    gists.GistTask: read_agent.make_gist,
-    gists.LookUpTask: read_agent.choose_pages,
-    gists.NextPageTask: read_agent.choose_next_page,
-    gists.MemoryAnswerTask: lambda task: answering.answer_from_texts(
-        task.question, read_agent.excerpts_of(task)
-    ),
-    gists.MemoryChoiceTask: lambda task: answering.choose_from_texts(
-        task.question, task.options, read_agent.excerpts_of(task)
-    ),
 }
-"""The rule that decides each class of task, and its subclasses."""
+"""The rule that decides each class of task, and its subclasses; other tasks have `by_rule`."""
 
 
 class OfflineDecider:
@@ -86,7 +66,7 @@ class OfflineDecider:
         if isinstance(task, tasks.FactsTask):
             few = min(task.own_choices, exploration.MOST_FACTS)
             task = cast(Task[D], task.keeping_own(few))
-        return DecisionResult(cast(D, _rule_for(task)(task)), task, usage)
+        return DecisionResult(_decision(task), task, usage)
 
     def measure(self, task: Task[Any]) -> int:
         """Count the tokens of a task's prompt; 0 without a window. Raises WindowError."""
@@ -99,13 +79,13 @@ class OfflineDecider:
         return fit(task, "schema", window, prompts=self._prompt_texts or Prompts())
 
 
-def _rule_for(task: Task[Any]) -> Callable[[Any], Decision]:
+def _decision(task: Task[D]) -> D:
     for kind in type(task).__mro__:
         if rule := RULES.get(kind):
-            return rule
+            return cast(D, rule(task))
     if task.phase == "rate":
         raise UsageError(
             "Only a language model can rate answers: set GRAPHREADER_RATER_MODEL, or rate by "
             "exact match and F1 alone."
         )
-    raise TypeError(f"{type(task).__name__} is no task that can be decided")
+    return task.by_rule()

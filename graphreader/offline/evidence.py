@@ -8,9 +8,10 @@ only because each of its words occurs somewhere.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from graphreader import tokens
-from graphreader.baselines.answering import Excerpt
+from graphreader.llm.protocols import folded
 from graphreader.text.question import ParsedQuestion, bonus
 from graphreader.text.sentences import sentence_spans
 from graphreader.text.words import fold, terms_of
@@ -25,6 +26,13 @@ MOST_NOTED = 4  # sentences that are noted from one text
 _PRONOUN = re.compile(r"(?i)[\"“']*(?:(?:he|she|it|they|his|her|its|their|this|these)\b|[他她它])")
 
 
+class LabelledText(NamedTuple):
+    """A text with the label of its source, such as the title of its document."""
+
+    label: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """A sentence with its document's label, its score and its support of each question term."""
@@ -36,21 +44,21 @@ class Sentence:
 
 
 def ranked_sentences(
-    excerpts: Iterable[Excerpt], question: ParsedQuestion, leads: frozenset[str] = frozenset()
+    texts: Iterable[LabelledText], question: ParsedQuestion, leads: frozenset[str] = frozenset()
 ) -> list[Sentence]:
     """Rank the sentences that share a term with the question by text or title, best first.
 
     A sentence that begins with a pronoun is joined to the sentence before it.
     """
     sentences = []
-    for excerpt in excerpts:
+    for label, whole in texts:
         previous = 0
-        for start, end in sentence_spans(excerpt.text):
-            text = excerpt.text[start:end]
+        for start, end in sentence_spans(whole):
+            text = whole[start:end]
             if _PRONOUN.match(text) and question.relevance(text):
-                text = excerpt.text[previous:end]
+                text = whole[previous:end]
             previous = start
-            sentences.append(as_evidence(text, excerpt.label, question, leads))
+            sentences.append(as_evidence(text, label, question, leads))
     return sorted((one for one in sentences if one.score > 0), key=lambda one: -one.score)
 
 
@@ -118,6 +126,18 @@ def keep_best(lines: Iterable[str], question: ParsedQuestion, limit: int) -> lis
             kept.add(line)
             limit -= length
     return [line for line in lines if line in kept]
+
+
+def add_notes(notes: str, new: Iterable[Sentence], question: ParsedQuestion, limit: int) -> str:
+    """Add sentences to notes, each a line "sentence [label]"; keep the best in `limit` tokens."""
+    lines = [f"{folded(one.text)} [{folded(one.label)}]" for one in new]
+    return "\n".join(keep_best([*notes.splitlines(), *lines], question, limit))
+
+
+def parse_notes(notes: str) -> list[LabelledText]:
+    """Return the sentences of notes that `add_notes` made, with their labels."""
+    parts = (line.rpartition(" [") for line in notes.splitlines())
+    return [LabelledText(label.rstrip("]"), text) for text, _, label in parts if text]
 
 
 def _strongest_together(sentences: Sequence[Sentence], question: ParsedQuestion) -> list[Sentence]:

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 
 from graphreader.agent import decisions, tasks
 from graphreader.agent.follow_up import exchange_texts
-from graphreader.baselines.answering import Excerpt
 from graphreader.llm.protocols import folded
 from graphreader.offline import evidence
 from graphreader.text.names import names_of
@@ -88,8 +87,8 @@ def read_chunk(task: tasks.ChunkTask) -> decisions.ChunkDecision:
     """
     question = parse_question(task.question)
     leads = question.new_name_terms([*_lines_of(task.notebook), task.node])
-    excerpts = [Excerpt(label, text, 0) for label, text in task.texts]
-    sentences = evidence.ranked_sentences(excerpts, question, leads)
+    texts = [evidence.LabelledText(label, text) for label, text in task.texts]
+    sentences = evidence.ranked_sentences(texts, question, leads)
     whole = "\n\n".join(text for _, text in task.texts)
     quotes = sorted(
         (one.text for one in evidence.worth_noting(sentences, question)), key=whole.index

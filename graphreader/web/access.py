@@ -181,10 +181,10 @@ class TokenStore:
                     "(UTC), or with another token."
                 )
 
-    def allowance(self, token: Token | None) -> "DayAllowance | None":
-        """What a token may take today; None without a limit."""
-        limited = token and (token.calls is not None or token.tokens is not None)
-        return DayAllowance(self, token) if token and limited else None
+    def quota(self, token: Token) -> "DayQuota | None":
+        """Return the calls and tokens a day of a token; None without a limit."""
+        limited = token.calls is not None or token.tokens is not None
+        return DayQuota(self, token) if limited else None
 
     def spend(self, token: Token, calls: int, tokens: int) -> None:
         """Add the calls and tokens of a request to today's count."""
@@ -201,8 +201,8 @@ class TokenStore:
 
 
 @dataclass(frozen=True, slots=True)
-class DayAllowance:
-    """The calls and tokens of a day, which all runs and jobs of a token share."""
+class DayQuota:
+    """The calls and tokens of a day, which all runs and jobs of a token share (a `Quota`)."""
 
     store: TokenStore
     token: Token

@@ -60,7 +60,7 @@ def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
 
     It must run in GraphReader's own event loop (`sync`).
     """
-    settings = reader.context.resources.settings
+    settings = reader.resources.settings
     tokens = TokenStore(settings.database_of("tokens")) if options.tokens else None
     metrics, mcp = Metrics(), McpServers(options.corpus)
 
@@ -70,11 +70,11 @@ def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
             stack.push_async_callback(reader.aclose)
             if tokens:
                 stack.callback(tokens.close)
-            runs = LiveRuns(reader.context.resources, tokens)
+            runs = LiveRuns(reader.resources, tokens)
             jobs = Jobs(reader, tokens)
             jobs.start()
             app.state.sizes, app.state.metrics = {}, metrics
-            app.state.services = Services(reader, tokens, runs, jobs)
+            app.state.services = Services(reader, reader.resources, tokens, runs, jobs)
             stack.push_async_callback(app.state.services.stop)
             stack.push_async_callback(mcp.aclose)
             metrics.questions.set_function(lambda: runs.under_way)
@@ -125,7 +125,7 @@ async def ready(request: Request) -> Response:
     services: Services = request.app.state.services
     with suppress(TimeoutError, GraphReaderError):
         async with asyncio.timeout(READY_SECONDS):
-            connection = await services.reader.context.resources.connection()
+            connection = await services.resources.connection()
             await connection.read("schema/server")
             return JSONResponse({"status": "ok"})
     return problem(HTTPStatus.SERVICE_UNAVAILABLE, "Neo4j does not answer yet: try again soon.")

@@ -28,7 +28,7 @@ from graphreader.ingestion.report import (
     NormalizationProgress,
     NothingReadError,
 )
-from graphreader.llm.protocols import allowance
+from graphreader.llm.protocols import Quota
 from graphreader.waiting import Waiting
 from graphreader.web.access import AccessError, TokenStore
 from graphreader.web.problems import detail_of
@@ -251,7 +251,7 @@ class Jobs:
     """
 
     def __init__(self, reader: GraphReader, tokens: TokenStore | None) -> None:
-        settings = reader.context.resources.settings
+        settings = reader.resources.settings
         self.store = JobStore(settings.database_of("jobs"))
         self._tokens = tokens
         self._folder = settings.home / "uploads"
@@ -376,16 +376,17 @@ class Jobs:
         state: State = "finished"
         report: Mapping[str, Any] | None = None
         error: str | None = None
+        quota: Quota | None = None
         try:
             if self._tokens:
                 token = await self._tokens.arun(lambda tokens: tokens.named(job.holder))
                 if token is None:
                     raise UsageError(f"The token {job.holder!r} is revoked: use another one.")
-                allowance.set(self._tokens.allowance(token))
+                quota = self._tokens.quota(token)
             folder = self.folder_of(job.job)
             await self.store.fetch_files(job, folder)
             sources = [uploaded(_file_in(folder, n), name) for n, name in enumerate(job.files)]
-            reader = self._reader.at(job.corpus)
+            reader = self._reader.at(job.corpus, quota)
             if sources:
                 found = await reader.aingest(*sources, progress=follow)
             else:

@@ -13,7 +13,7 @@ from typing import Any
 from graphreader.agent.events import Event, QuestionAnswered, RunBegan, as_plain
 from graphreader.agent.run_store import new_run_id
 from graphreader.errors import GraphReaderError, RunsError, UnknownRunError
-from graphreader.llm.protocols import allowance
+from graphreader.llm.protocols import Quota
 from graphreader.reading import Reading
 from graphreader.resources import Resources
 from graphreader.runs import KeptRun, RunRequest, execute
@@ -194,10 +194,14 @@ class LiveRuns:
         live = LiveRun(id, token.name, progress, request.follow, is_kept=events is None)
         live.add(LiveEvent.of(RunBegan(id)))  # at once: later events wait for Neo4j
         self._runs[id] = live
-        request = request if request.resume else replace(request, run=id)
+        request = replace(request, run=id, quota=self.quota_of(token))
         stream = with_waiting(events or execute(self._resources, request))
-        live.task = asyncio.create_task(self._follow(live, token, stream, on_event))
+        live.task = asyncio.create_task(self._follow(live, stream, on_event))
         return live
+
+    def quota_of(self, token: Token) -> Quota | None:
+        """Return the quota of a token; None without a limit."""
+        return self._tokens.quota(token) if self._tokens else None
 
     async def stop(self, run: str) -> bool:
         """Stop a run, which can be resumed; return False if it does not run here."""
@@ -221,12 +225,9 @@ class LiveRuns:
     async def _follow(
         self,
         live: LiveRun,
-        token: Token,
         events: AsyncGenerator[Event],
         on_event: Callable[[Event], None] | None,
     ) -> None:
-        if self._tokens:
-            allowance.set(self._tokens.allowance(token))
         try:
             async with aclosing(events):
                 async for event in events:

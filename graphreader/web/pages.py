@@ -207,7 +207,7 @@ async def ask_page(
     if summary is None:
         return _to_documents(request, corpus)
     runs = await server.reader.aruns(corpus)
-    mode = server.reader.context.resources.settings.mode
+    mode = server.resources.settings.mode
     values: dict[str, Any] = {"runs": runs[:10], "total": len(runs), "mode": mode}
     return page(request, "ask.html", corpus=corpus, here="ask", summary=summary, **values)
 
@@ -358,7 +358,7 @@ async def search_page(
     hits: list[Any] = []
     if text.strip():
         reader = server.reader.at(corpus)
-        explorer = await server.reader.context.resources.explorer(corpus)
+        explorer = await server.resources.explorer(corpus)
         elements, (hits,) = await asyncio.gather(
             reader.asearch(text, limit=30), explorer.search([text], 10)
         )
@@ -394,7 +394,7 @@ async def element_page(
     if len(near) > _MOST_TIED:
         ties = [(facts.element.id, one.id, one.shared, "") for one in near]
     else:
-        connection = await server.reader.context.resources.connection()
+        connection = await server.resources.connection()
         ids = [facts.element.id, *(one.id for one in near)]
         edges = (await run_subgraph(connection, corpus, ids)).edges
         ties = [(edge.one, edge.other, edge.facts, edge.fact) for edge in edges]
@@ -417,7 +417,7 @@ async def element_page(
 
 async def _browser_link(server: Services, name: str, corpus: str) -> str | None:
     """The address of a key element in Neo4j Browser, for users of this machine."""
-    settings = server.reader.context.resources.settings
+    settings = server.resources.settings
     address = None if server.tokens else await asyncio.to_thread(browser_address, settings)
     statement = (
         f"MATCH (k:KeyElement {{corpus: {json.dumps(corpus)}, name: {json.dumps(name)}}})"

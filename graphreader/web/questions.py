@@ -12,10 +12,11 @@ from pydantic import BaseModel, Field
 from sse_starlette import ServerSentEvent
 
 from graphreader.agent.events import Event, QuestionAnswered
+from graphreader.baselines.registry import aask, check_for_corpus
 from graphreader.errors import UsageError
 from graphreader.html_report.page import render, visited_part
-from graphreader.integrations.langgraph import ExecutionContext
-from graphreader.readers import aask, check_for_corpus
+from graphreader.llm.protocols import Quota
+from graphreader.resources import Resources
 from graphreader.runs import RunRequest, with_options
 from graphreader.settings import ModeName
 from graphreader.web.live_runs import LiveEvent, LiveRun, behind, events_of
@@ -74,7 +75,8 @@ async def ask(
         stream_answer=True,
     )
     if asked.reader not in (None, "graphreader"):
-        events = _other_reader(asked.reader, server.reader.at(corpus).context, request.question)
+        quota = server.runs.quota_of(visitor)
+        events = _other_reader(asked.reader, server.resources, corpus, request.question, quota)
         live = await server.runs.begin(visitor, request, events=events)
     else:
         live = await server.runs.begin(visitor, request)
@@ -87,9 +89,9 @@ async def ask(
 
 
 async def _other_reader(
-    name: str, context: ExecutionContext, question: str
+    name: str, resources: Resources, corpus: str, question: str, quota: Quota | None
 ) -> AsyncGenerator[Event]:
-    yield QuestionAnswered(await aask(name, context, question))
+    yield QuestionAnswered(await aask(name, resources, corpus, question, quota))
 
 
 async def _answer(live: LiveRun, headers: dict[str, str]) -> Response:
@@ -197,7 +199,7 @@ async def report(run: str, server: ServicesDep, visitor: Visitor) -> Response:
     reading = live.reading if live else (await server.reader.arun(run)).reading
     if reading is None:
         return problem(HTTPStatus.CONFLICT, "The run has no answer yet: wait, or resume it.")
-    connection = await server.reader.context.resources.connection()
+    connection = await server.resources.connection()
     page = await asyncio.to_thread(render, reading, *await visited_part(connection, reading))
     # The report has its own content security policy, with the hashes of its scripts.
     return Response(

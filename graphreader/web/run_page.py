@@ -80,7 +80,7 @@ def _status(live: LiveRun) -> str:
 async def _run_part(request: Request, server: Services, view: _RunView) -> str:
     """Render the sections of a run, up to its current state."""
     reading = view.progress.so_far()
-    connection = await server.reader.context.resources.connection()
+    connection = await server.resources.connection()
     passages, subgraph = await visited_part(connection, reading, list(view.progress.places))
     is_over = view.progress.reading is not None
     values = sections(

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from graphreader.errors import UnknownCorpusError, UnknownRunError
 from graphreader.graph_reader import GraphReader
+from graphreader.resources import Resources
 from graphreader.store.catalog import DocumentSummary
 from graphreader.web.access import NotAllowedError, Token, TokenStore
 from graphreader.web.jobs import Jobs
@@ -27,6 +28,7 @@ class Services:
     """The open reader, runs, jobs and tokens of the server; `reader.at` is a corpus's reader."""
 
     reader: GraphReader
+    resources: Resources
     tokens: TokenStore | None
     runs: LiveRuns
     jobs: Jobs
@@ -83,7 +85,7 @@ async def corpus_of_run(server: Services, visitor: Token, run: str) -> str:
     corpus = None
     if live := server.runs.find(run):
         corpus = live.corpus
-    elif store := server.reader.context.resources.run_store:
+    elif store := server.resources.run_store:
         record = await store.find(run)
         corpus = record.summary.corpus if record else None
     if corpus is None or not visitor.sees(corpus):

@@ -25,7 +25,6 @@ NOT_YET = (
     "llm/protocols.py",
     "llm/rate_limit.py",
     "reading.py",
-    "readers.py",
     "resources.py",
     "runs.py",
     "store/catalog.py",

@@ -107,7 +107,7 @@ async def test_a_second_question(reader: GraphReader) -> None:
 async def test_resumed(reader: GraphReader, meanwhile: str) -> None:
     graph = checkpointed(reader)
     await graph.ainvoke(ALPHA, config(), interrupt_before=["path"])
-    before = await sync.arun(reader.context.resources.connection())
+    before = await sync.arun(reader.resources.connection())
     if meanwhile == "another process":
         graph = checkpointed(reader, graph.checkpointer)
     elif meanwhile == "closed":
@@ -118,7 +118,7 @@ async def test_resumed(reader: GraphReader, meanwhile: str) -> None:
 
     assert ended["answer"] == ANSWER
     assert {one["stopped"] for one in ended["paths"]} == {"termination"}
-    now = await sync.arun(reader.context.resources.connection())
+    now = await sync.arun(reader.resources.connection())
     assert (now is not before) is (meanwhile != "another process")
 
 

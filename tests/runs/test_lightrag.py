@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from graphreader import readers
+from graphreader.baselines import registry
 from graphreader.baselines.lightrag import load_package
 from graphreader.errors import ModelClosedError, UsageError
 from graphreader.evaluation.datasets.record import Record, SourceText
@@ -72,7 +72,7 @@ def make(server: OpenAIServer, tmp_path: Path) -> Callable[..., Any]:
     def make(**changes: Any) -> Any:
         changes = {"home": tmp_path, "keep_replies": "off", "embeddings": "offline"} | changes
         models = ModelRegistry(settings_for(server, **changes))
-        return readers.make("lightrag", readers.Material(TEXTS), models), models
+        return registry.make("lightrag", registry.Material(TEXTS), models), models
 
     return make
 
@@ -189,7 +189,7 @@ def test_control_characters(make: Callable[..., Any]) -> None:
 
     async def read() -> Any:
         _, models = make()
-        reader = readers.make("lightrag", readers.Material([text, TEXTS[1]]), models)
+        reader = registry.make("lightrag", registry.Material([text, TEXTS[1]]), models)
         reading, _ = await asyncio.gather(reader.aask(QUESTION), reader.build())
         await models.aclose()
         return reading

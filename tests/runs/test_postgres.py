@@ -198,16 +198,16 @@ def test_tokens(address: str) -> None:
 async def test_slow_limits(address: str) -> None:
     tokens, other = TokenStore(address), RunStore(address)
     token = tokens.find(tokens.create("anna", "admin", calls=1))
-    allowance = tokens.allowance(token)
-    assert allowance
+    quota = tokens.quota(token)
+    assert quota
     await other.do("locked", lambda one: one.execute("BEGIN; LOCK TABLE spent", prepare=False))
-    taking = asyncio.create_task(allowance.take(100))
+    taking = asyncio.create_task(quota.take(100))
     await asyncio.sleep(0.5)
     was_waiting = not taking.done()
     await other.do("unlocked", lambda one: one.execute("ROLLBACK"))
     await taking
     with pytest.raises(LimitError):
-        await allowance.take(100)
+        await quota.take(100)
     tokens.close()
     await other.aclose()
 

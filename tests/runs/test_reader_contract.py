@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 from langchain_core.documents import Document as LangChainDocument
 
-from graphreader import readers
+from graphreader.baselines import registry
 from graphreader.documents import Document
 from graphreader.errors import ModelUnavailableError, UsageError
 from graphreader.graph_reader import GraphReader
@@ -38,7 +38,7 @@ from tests.runs.lighthouse import DOCUMENTS, KEY, OPTIONS, QUESTION, document, t
 D = TypeVar("D", bound=Decision)
 SMALL, LARGE = 4_096, 16_000
 # LightRAG, which needs a model and a package of its own, has a file of tests: test_lightrag.py.
-BASELINES = [name for kind in readers.KINDS for name in kind.names if not kind.needs_model]
+BASELINES = [name for kind in registry.KINDS for name in kind.names if not kind.needs_model]
 BASELINES += ["rag-embedding-1"]
 # These read as little as they can.
 SPARING = re.compile(r"golden|search-agent|read-agent.*|gistmem.*|rag-pages.*|rag-gists.*")
@@ -105,7 +105,7 @@ class Subject:
         self.documents = documents
         self.model = FunctionChatModel(function=reply)
         self.settings = settings
-        self.window = SMALL if name == "graphreader" else readers.window_of(name, self._models())
+        self.window = SMALL if name == "graphreader" else registry.window_of(name, self._models())
         self.decider = decider or LanguageModelDecider(
             self.model,
             ModelService("fake:model"),
@@ -142,8 +142,8 @@ class Subject:
         return ModelRegistry(self.settings, decider, OfflineEmbedder())
 
     def _baseline(self) -> Reader:
-        material = readers.Material(self.documents, golden=([KEY], self.documents))
-        return readers.make(self.name, material, self._models(self.decider))
+        material = registry.Material(self.documents, golden=([KEY], self.documents))
+        return registry.make(self.name, material, self._models(self.decider))
 
     def _graph_reader(self, corpus: str | None) -> GraphReader:
         """A reader of that corpus, or of a new one, which `delete` removes."""

@@ -322,7 +322,7 @@ async def test_documents(window: Open, server: str) -> None:
 # offered nothing else.
 async def test_signing_in(window: Open, server: str, reader_of: Any) -> None:
     reader = reader_of()
-    store = TokenStore(reader.context.resources.settings.database_of("tokens"))
+    store = TokenStore(reader.resources.settings.database_of("tokens"))
     secret = store.create("anna", "reader", [CORPUS])
     with serving(reader, tokens=True) as address:
         desk = await window(f"/corpora/{CORPUS}", address)

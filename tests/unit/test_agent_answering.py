@@ -9,8 +9,8 @@ from pydantic import TypeAdapter
 
 from graphreader import tokens
 from graphreader.agent.answering import checked_answer
+from graphreader.agent.context import Limits, RunContext
 from graphreader.agent.decisions import Answer, CheckedClaim, CitedClaim, ClaimCheck
-from graphreader.agent.dependencies import AgentDependencies, Limits
 from graphreader.agent.follow_up import EARLIER_TOKENS, earlier_exchange
 from graphreader.agent.state import Quote
 from graphreader.agent.tasks import AnswerTask, ClaimCheckTask, PlanTask
@@ -47,8 +47,8 @@ async def checked(
     """The checked answer, and the tasks that were asked for."""
     decider = ScriptedDecider({ClaimCheckTask: check})
     nobody = cast(Any, None)
-    deps = AgentDependencies(nobody, decider, nobody, Limits())
-    return await checked_answer(deps, "Where was she born?", answer, quotes), decider.asked
+    context = RunContext(nobody, decider, nobody, Limits())
+    return await checked_answer(context, "Where was she born?", answer, quotes), decider.asked
 
 
 def claims_of(update: Any) -> list[tuple[str, list[str]]]:

@@ -8,8 +8,8 @@ import pytest
 
 from graphreader import tokens
 from graphreader.agent import graph
+from graphreader.agent.context import Limits, QueryVectors, RunContext
 from graphreader.agent.decisions import Condensed
-from graphreader.agent.dependencies import AgentDependencies, Limits, QueryVectors
 from graphreader.agent.notebook import condense, join
 from graphreader.agent.planning import select_diverse
 from graphreader.agent.tasks import NOTEBOOK_TOKENS, CondenseTask, JoinTask
@@ -97,12 +97,12 @@ def test_routes_are_asynchronous() -> None:
 SENTENCE = "Danny played tennis from 1972 to 1990 and then wrote a book about it. "
 
 
-def dependencies(
+def context_of(
     function: Callable[[Any], Condensed], window: int = 4096
-) -> tuple[AgentDependencies, ScriptedDecider]:
+) -> tuple[RunContext, ScriptedDecider]:
     decider = ScriptedDecider({CondenseTask: function, JoinTask: function})
     nobody = cast(Any, None)
-    return AgentDependencies(nobody, decider, nobody, Limits(window=window)), decider
+    return RunContext(nobody, decider, nobody, Limits(window=window)), decider
 
 
 def first_words(task: CondenseTask) -> Condensed:
@@ -111,11 +111,11 @@ def first_words(task: CondenseTask) -> Condensed:
 
 # A short notebook stays as it is; a long one is written anew by the decider, which sees all of it.
 async def test_condense() -> None:
-    deps, decider = dependencies(lambda task: Condensed(notebook="Danny: 1972-1990."))
+    context, decider = context_of(lambda task: Condensed(notebook="Danny: 1972-1990."))
 
-    assert await condense(deps, "q", "p", "Danny: 18 years.") == ("Danny: 18 years.", {})
+    assert await condense(context, "q", "p", "Danny: 18 years.") == ("Danny: 18 years.", {})
     assert decider.asked == []
-    notebook, costs = await condense(deps, "Who?", "Compare.", SENTENCE * 60)
+    notebook, costs = await condense(context, "Who?", "Compare.", SENTENCE * 60)
     (task,) = decider.asked
     assert notebook == "Danny: 1972-1990."
     assert task.question == "Who?"
@@ -125,10 +125,10 @@ async def test_condense() -> None:
 
 # One that is larger than a prompt is condensed in parts; each sentence is in one of them.
 async def test_huge_notebooks_are_condensed_in_parts() -> None:
-    deps, decider = dependencies(first_words)
+    context, decider = context_of(first_words)
     sentences = [f"Fact number {number} is told here in some more words." for number in range(900)]
 
-    notebook, costs = await condense(deps, "q", "p", " ".join(sentences))
+    notebook, costs = await condense(context, "q", "p", " ".join(sentences))
 
     shown = [one for task in decider.asked for one in task.notebooks]
     assert len(decider.asked) > 3
@@ -141,10 +141,10 @@ async def test_huge_notebooks_are_condensed_in_parts() -> None:
 # Joining makes fewer notebooks, also in a small window, and its costs belong to the answer.
 @pytest.mark.parametrize(("window", "number", "most"), [(4096, 50, 25), (1024, 3, 2)])
 async def test_join(window: int, number: int, most: int) -> None:
-    deps, decider = dependencies(first_words, window)
+    context, decider = context_of(first_words, window)
     notebooks = [f"{number}. {SENTENCE * 25}" for number in range(number)]
 
-    joined, costs = await join(deps, "q", "p", notebooks, {})
+    joined, costs = await join(context, "q", "p", notebooks, {})
 
     assert 2 <= len(joined) <= most
     assert [one for task in decider.asked for one in task.notebooks] == notebooks
@@ -159,11 +159,11 @@ async def test_failures() -> None:
             raise ReplyError("That makes no sense.")
         return first_words(task)
 
-    long, _ = dependencies(lambda task: Condensed(notebook=SENTENCE * 60))
+    long, _ = context_of(lambda task: Condensed(notebook=SENTENCE * 60))
     with pytest.raises(ReplyError, match="tokens"):
         await condense(long, "q", "p", SENTENCE * 60)
-    deps, decider = dependencies(second_fails)
+    context, decider = context_of(second_fails)
     with pytest.raises(ReplyError) as caught:
-        await join(deps, "q", "p", [f"{n}. {SENTENCE * 25}" for n in range(15)], {})
+        await join(context, "q", "p", [f"{n}. {SENTENCE * 25}" for n in range(15)], {})
 
     assert caught.value.spent.calls == len(decider.asked) - 1 > 1

@@ -17,6 +17,7 @@ from graphreader.baselines.answering import (
     TextAnswer,
     TextChoice,
 )
+from graphreader.baselines.registry import Material, make
 from graphreader.baselines.retrieval import (
     BM25,
     TOP_1_TOKENS,
@@ -30,7 +31,6 @@ from graphreader.documents import Document
 from graphreader.models import ModelRegistry
 from graphreader.offline.decider import OfflineDecider
 from graphreader.offline.embedder import OfflineEmbedder
-from graphreader.readers import Material, make
 from graphreader.settings import Settings
 from graphreader.testing import ChatRequest, FunctionChatModel, ScriptedDecider
 from graphreader.tokens import count

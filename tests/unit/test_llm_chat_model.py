@@ -19,6 +19,7 @@ from graphreader.errors import BudgetError, ReplyError
 from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.llm.chat_model import GrowingAnswer, LanguageModelDecider
 from graphreader.llm.protocols import ROOM_TO_THINK, Budget
+from graphreader.llm.rate_limit import RateLimiter, RateLimits, set_rate_limiter
 from graphreader.llm.retry import ModelService
 from graphreader.testing import ChatRequest, FunctionChatModel, RequestRefused
 from graphreader.usage import Usage
@@ -321,3 +322,37 @@ async def test_the_answer_has_its_part() -> None:
         await budget.take(0, "explore")
 
     await budget.take(400, "answer")
+
+
+class Spent:
+    """A quota that counts what is taken from it."""
+
+    def __init__(self) -> None:
+        self.calls = self.tokens = 0
+
+    async def take(self, tokens: int) -> None:
+        self.calls, self.tokens = self.calls + 1, self.tokens + tokens
+
+    async def settle(self, calls: int, tokens: int) -> None:
+        self.calls, self.tokens = self.calls + calls, self.tokens + tokens
+
+
+# A request of an ingest waits in the background, and the budgets of two runs share one quota.
+@pytest.mark.parametrize("background", [True, False])
+async def test_quota_and_background(background: bool) -> None:
+    seen: list[bool] = []
+
+    class Limiter(RateLimiter):
+        def slot(self, tokens: int = 0, *, background: bool = False) -> Any:
+            seen.append(background)
+            return super().slot(tokens, background=background)
+
+    set_rate_limiter(Limiter(RateLimits()))
+    decider, _ = decider_of(lambda request: {"plan": "Compare the dates.", "needs": ["date"]})
+    quota, spent = Spent(), Usage()
+    for _ in range(2):
+        budget = Budget(quota=quota, background=background)
+        spent += (await decider.decide(PLAN, budget)).usage
+
+    assert seen == [background] * 2
+    assert (quota.calls, quota.tokens) == (2, spent.tokens)

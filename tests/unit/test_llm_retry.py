@@ -25,7 +25,6 @@ from graphreader.llm.rate_limit import (
     RateLimiter,
     RateLimits,
     configure_rate_limits,
-    in_background,
 )
 from graphreader.llm.retry import (
     FIRST_TRIES,
@@ -316,9 +315,10 @@ class Requests:
         self.tasks: list[asyncio.Task[None]] = []
         self._seconds = seconds
 
-    def make(self, *tokens: int) -> None:
+    def make(self, *tokens: int, background: bool = False) -> None:
         for amount in tokens:
-            self.tasks.append(asyncio.create_task(self._run(len(self.tasks), amount)))
+            run = self._run(len(self.tasks), amount, background)
+            self.tasks.append(asyncio.create_task(run))
 
     async def finish(self) -> list[float]:
         """The times of all starts, which are in the order of arrival."""
@@ -326,8 +326,8 @@ class Requests:
         assert [number for _, number in self.starts] == list(range(len(self.tasks)))
         return [round(at, 6) for at, _ in self.starts]
 
-    async def _run(self, number: int, tokens: int) -> None:
-        async with self.limiter.slot(tokens):
+    async def _run(self, number: int, tokens: int, background: bool) -> None:
+        async with self.limiter.slot(tokens, background=background):
             self.starts.append((now(), number))
             await asyncio.sleep(self._seconds)
 
@@ -353,8 +353,7 @@ async def test_concurrency() -> None:
 @virtual_time
 async def test_background() -> None:
     requests = Requests(RateLimits(concurrency=4), seconds=3)
-    with in_background():
-        requests.make(*[0] * 12)
+    requests.make(*[0] * 12, background=True)
     await asyncio.sleep(1)
     requests.make(0)
     await asyncio.sleep(6)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graphreader import resources, tokens
+from graphreader import preflight, tokens
 from graphreader.agent.tasks import (
     NOTEBOOK_TOKENS,
     PLAN_TOKENS,
@@ -28,7 +28,7 @@ from graphreader.llm import window as window_module
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.structured_output import ReplyForm
 from graphreader.llm.window import Correction
-from graphreader.resources import check_chunk_fits, room_for_question
+from graphreader.preflight import check_chunk_fits, room_for_question
 from graphreader.tokens import count
 
 PROMPTS = Prompts()
@@ -190,7 +190,7 @@ def test_the_largest_prompts_fit(sentence: str, title: str) -> None:
 def test_room_for_the_question(form: ReplyForm, encoding: str, sentence: str) -> None:
     of = partial(of_tokens, encoding=encoding)
     room = room_for_question(2000, 4096, prompts=PROMPTS, encoding=encoding)
-    label = of(resources.LABEL_TOKENS, sentence)
+    label = of(preflight.LABEL_TOKENS, sentence)
     so_far = (
         of(room, sentence),
         of(PLAN_TOKENS, sentence),

@@ -90,14 +90,12 @@ def test_shared_readers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.setenv("GRAPHREADER_MODEL", "offline")
     monkeypatch.setattr(studio, "KEPT", 2)
     readers, closed = studio._Readers(), list[Any]()
-    monkeypatch.setattr(
-        GraphReader, "close", lambda reader: closed.append(reader.context.resources)
-    )
+    monkeypatch.setattr(GraphReader, "close", lambda reader: closed.append(reader.resources))
 
     def resources(window: int, corpus: str = "a") -> Any:
         reader = readers.of(Choices(corpus=corpus, window=window))
         assert reader.corpus == corpus
-        return reader.context.resources
+        return reader.resources
 
     first, second = resources(2000), resources(3000)
     shared = resources(2000, corpus="b")

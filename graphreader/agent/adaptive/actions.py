@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from graphreader.agent.adaptive.tasks import Action
-from graphreader.agent.dependencies import AgentDependencies
+from graphreader.agent.context import RunContext
 from graphreader.errors import DecisionError
 from graphreader.llm.protocols import folded
 from graphreader.outline import outline_text
@@ -60,9 +60,9 @@ class ActionRunner:
     """Carries out actions; `documents` are ids by number, `read` ids of chunks shown in full."""
 
     def __init__(
-        self, deps: AgentDependencies, documents: Sequence[str] = (), read: Collection[str] = ()
+        self, context: RunContext, documents: Sequence[str] = (), read: Collection[str] = ()
     ) -> None:
-        self._deps = deps
+        self._context = context
         self._documents = documents
         self._read = read
 
@@ -93,8 +93,8 @@ class ActionRunner:
             return []
         vectors = None
         with suppress(DecisionError):  # words alone bring most
-            vectors = await self._deps.vectors.vectors(queries)
-        return await self._deps.explorer.search(queries, limit, vectors)
+            vectors = await self._context.vectors.vectors(queries)
+        return await self._context.explorer.search(queries, limit, vectors)
 
     async def _search_outcome(self, query: str, found: Sequence[ChunkHit]) -> Outcome:
         if not found:
@@ -105,7 +105,7 @@ class ActionRunner:
     async def _named(self, actions: Sequence[Action]) -> list[list[Element]]:
         if not actions:
             return []
-        return await self._deps.explorer.named([_page(one.argument)[0] for one in actions])
+        return await self._context.explorer.named([_page(one.argument)[0] for one in actions])
 
     async def _node(self, argument: str, elements: Sequence[Element]) -> Outcome:
         """A page of the facts of the nearest key element in the order of the texts, its neighbors.
@@ -116,8 +116,8 @@ class ActionRunner:
             return Outcome(text="There is no key element of that name: search for its words.")
         element, *similar = elements
         records, neighbors = await asyncio.gather(
-            self._deps.explorer.facts(element.id),
-            self._deps.explorer.neighbors(
+            self._context.explorer.facts(element.id),
+            self._context.explorer.neighbors(
                 element.id, [element.id], list(self._read), [], None, MOST_NEIGHBORS
             ),
         )
@@ -167,7 +167,7 @@ class ActionRunner:
                 for index in range(begin, min(end, begin + MAX_RANGE - 1) + 1)
                 if index + step >= 0
             ]
-        passages = await self._deps.explorer.passages(places[:MAX_RANGE])
+        passages = await self._context.explorer.passages(places[:MAX_RANGE])
         hits = [
             Hit(one.id, one.document_id, one.document, one.chunk, one.text, is_read=True)
             for one in passages
@@ -191,7 +191,7 @@ class ActionRunner:
 
     async def outline(self, number: int, first: int = 0, last: int | None = None) -> str:
         """The outline of the document with that number, from one chunk to another."""
-        entries = await self._deps.explorer.outline(self._documents[number - 1])
+        entries = await self._context.explorer.outline(self._documents[number - 1])
         lines = outline_text(entries, OUTLINE_TOKENS, first, last)
         return f"Chunk [n] of it is passage {number}.n, of {len(entries)} chunks.\n{lines}"
 

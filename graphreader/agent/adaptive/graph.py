@@ -11,7 +11,7 @@ from langgraph.types import Checkpointer, Send
 from graphreader.agent.adaptive.state import OWN_PATH, AdaptiveState
 from graphreader.agent.adaptive.tasks import PATH_CALLS
 from graphreader.agent.adaptive.turns import STALLED, AdaptiveNodes
-from graphreader.agent.dependencies import AgentDependencies, NodeFunction
+from graphreader.agent.context import NodeFunction, RunContext
 from graphreader.agent.exploration import Exploration, initial_path_state
 from graphreader.agent.graph import PATH_NODES, compile_path, path_functions
 from graphreader.agent.state import AgentInput, AgentOutput
@@ -28,12 +28,12 @@ AFTER_TURN: dict[Any, str] = {
 }
 
 
-def adaptive_functions(deps: AgentDependencies) -> dict[str, NodeFunction]:
+def adaptive_functions(context: RunContext) -> dict[str, NodeFunction]:
     """The node functions, by the nodes' names."""
-    adaptive = AdaptiveNodes(deps)
-    path_deps = replace(deps, limits=replace(deps.limits, calls=PATH_CALLS))
+    adaptive = AdaptiveNodes(context)
+    path_context = replace(context, limits=replace(context.limits, calls=PATH_CALLS))
     own = {name: getattr(adaptive, name) for name in TURN_NODES}
-    return own | path_functions(Exploration(path_deps))
+    return own | path_functions(Exploration(path_context))
 
 
 def wire_adaptive(

@@ -35,8 +35,8 @@ from graphreader.agent.adaptive.tasks import (
 )
 from graphreader.agent.answering import AnswerStream, checked_answer
 from graphreader.agent.citations import add_quotes, locate, source_sentence
+from graphreader.agent.context import RunContext, Update, wasted_costs
 from graphreader.agent.decisions import Answer, CitedClaim
-from graphreader.agent.dependencies import AgentDependencies, Update, wasted_costs
 from graphreader.agent.events import (
     ChunkRead,
     FactsRead,
@@ -61,16 +61,16 @@ NODES_A_NEED = 10  # key elements that are searched for each need
 class AdaptiveNodes:
     """The node functions of mode `adaptive`; `agent.exploration` has those of its paths."""
 
-    def __init__(self, deps: AgentDependencies) -> None:
-        self._deps = deps
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
 
     async def search(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
         """Search for the question itself; where the corpus is one document, outline it, too."""
         update = first_state(state["question"])
-        runner, writer = ActionRunner(self._deps), ResultWriter([], (), {})
+        runner, writer = ActionRunner(self._context), ResultWriter([], (), {})
         followed = " ".join(exchange_texts(state.get("earlier", ""))[:2])  # question and answer
         queries = [one for one in (state["question"], followed) if one]
-        explorer = self._deps.explorer
+        explorer = self._context.explorer
         found, document, note = await asyncio.gather(
             runner.search(queries, PASSAGES_AT_FIRST),
             explorer.only_document(),
@@ -84,7 +84,7 @@ class AdaptiveNodes:
         ]
         if document:
             writer.number(document, 0)
-            text = await ActionRunner(self._deps, writer.documents).outline(1)
+            text = await ActionRunner(self._context, writer.documents).outline(1)
             results.append({"action": "outline(1)", "passages": [], "text": text})
         call = FunctionCall(**update["functions"][0])
         runtime.stream_writer(NodesChosen((call.at,)))
@@ -147,7 +147,7 @@ class AdaptiveNodes:
     async def act(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
         """Carry out the actions of the latest turn, side by side."""
         actions = [Action(**one) for one in state["pending"]]
-        runner = ActionRunner(self._deps, state["documents"], state["read"])
+        runner = ActionRunner(self._context, state["documents"], state["read"])
         outcomes = await runner.run(actions)
         writer = ResultWriter(state["documents"], state["read"], state["seen"])
         results = [
@@ -170,12 +170,12 @@ class AdaptiveNodes:
     async def choose_nodes(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
         """Choose nodes for what is missing, each need in turn, to start paths from."""
         needs = state["needs"] or [state["question"]]
-        by_words = await self._deps.explorer.matching(needs, NODES_A_NEED)
+        by_words = await self._context.explorer.matching(needs, NODES_A_NEED)
         by_meaning: list[list[Node]] = []
         with suppress(DecisionError):  # words alone bring most
-            vectors = await self._deps.vectors.vectors(needs)
-            by_meaning = await self._deps.explorer.nearest(vectors, NODES_A_NEED)
-        number = min(self._deps.limits.initial_nodes, max(FEWEST_PATHS, len(needs)))
+            vectors = await self._context.vectors.vectors(needs)
+            by_meaning = await self._context.explorer.nearest(vectors, NODES_A_NEED)
+        number = min(self._context.limits.initial_nodes, max(FEWEST_PATHS, len(needs)))
         ranked = fuse_rankings([*by_words, *by_meaning], lambda node: node.id)
         in_turn = (nodes[at] for at in range(NODES_A_NEED) for nodes in by_words if at < len(nodes))
         nodes = list(dict.fromkeys([*in_turn, *ranked]))[:number]
@@ -189,7 +189,7 @@ class AdaptiveNodes:
         places = [(quote["document_id"], quote["chunk"]) for quote in quotes]
         chunks = {
             (one.document_id, one.chunk): one.id
-            for one in await self._deps.explorer.passages(places)
+            for one in await self._context.explorer.passages(places)
         }
         writer = ResultWriter(state["documents"], state["read"], state["seen"])
         results: list[Result] = []
@@ -226,10 +226,10 @@ class AdaptiveNodes:
             confidence=draft["confidence"] if draft["answer"].strip() else "not in the texts",
             claims=claims,
         )
-        update = await checked_answer(self._deps, state["question"], decision, quotes)
+        update = await checked_answer(self._context, state["question"], decision, quotes)
         path = path_result(state, state["own_costs"])
         runtime.stream_writer(PathEnded(OWN_PATH, path["stopped"], state["notebook"], None))
-        if self._deps.stream_answer:
+        if self._context.stream_answer:
             AnswerStream(runtime.stream_writer).finish(update["answer"])
         return {**update, "paths": [path]}
 
@@ -240,12 +240,12 @@ class AdaptiveNodes:
 
         Where the budget is used up, or no reply can be used, one more decision must answer.
         """
-        on_token = AnswerStream(runtime.stream_writer) if self._deps.stream_answer else None
+        on_token = AnswerStream(runtime.stream_writer) if self._context.stream_answer else None
         task, costs = self._task(state), Costs()
         stopped: Stopped = "termination" if task.turns else "call_limit"
         decision: Turn
         try:
-            decision, task, costs = await self._deps.decide(task, on_token)
+            decision, task, costs = await self._context.decide(task, on_token)
         except (BudgetError, ReplyError) as error:
             if not task.turns:
                 raise
@@ -253,12 +253,12 @@ class AdaptiveNodes:
             costs = wasted_costs(error, task.phase)
             values = {one.name: getattr(task, one.name) for one in fields(task)}
             last = LastTurnTask(**{**values, "turns": 0})
-            decision, task, more = await self._deps.decide(last, on_token)
+            decision, task, more = await self._context.decide(last, on_token)
             costs = add_costs(costs, more)
         return decision, task, costs, stopped
 
     def _task(self, state: AdaptiveState) -> TurnTask:
-        left = self._deps.limits.calls - state["turn"] - 1
+        left = self._context.limits.calls - state["turn"] - 1
         return (TurnTask if left > 0 else LastTurnTask)(
             question=state["question"],
             notebook=notebook_of(state),
@@ -281,7 +281,7 @@ class AdaptiveNodes:
         """
         numbers = [_number(one.passage) for one in decision.findings]
         cited = list(dict.fromkeys(passages[number] for number in numbers if number in passages))
-        texts = await asyncio.gather(*map(self._deps.explorer.chunk, cited))
+        texts = await asyncio.gather(*map(self._context.explorer.chunk, cited))
         chunks = dict(zip(cited, texts, strict=True))
         known = {one["text"] for one in state["findings"]}
         findings: list[KeptFinding] = []

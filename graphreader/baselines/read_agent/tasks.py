@@ -7,11 +7,22 @@ from typing import ClassVar, TypeVar
 
 from pydantic import Field
 
-from graphreader.baselines.answering import A, RefusableAnswer, TextChoice, answer_problem
+from graphreader.baselines.answering import (
+    A,
+    Excerpt,
+    RefusableAnswer,
+    TextChoice,
+    answer_by_rule,
+    answer_problem,
+    choose_by_rule,
+)
+from graphreader.baselines.read_agent import rules
 from graphreader.llm.protocols import Decision, Task, folded, names
+from graphreader.offline.evidence import LabelledText
 from graphreader.usage import Phase
 
 D = TypeVar("D", bound=Decision)
+_RATIONALE = "By word overlap alone: its gist shares most with what is asked."
 _PAUSE_TAG = re.compile(r"<(?=\s*\d+\s*>)")
 _PAGE_TAG = re.compile(r"<(?=\s*/?\s*(?:page|document)\b)", re.IGNORECASE)
 
@@ -76,6 +87,13 @@ class PauseTask(Task[PausePoint]):
             return f"There is no tag <{decision.pause}>: choose one of <0> to <{last}>."
         return None
 
+    def by_rule(self) -> PausePoint:
+        """Choose the pause point whose sides share the fewest words; of equal points the last."""
+        return PausePoint(
+            rationale="By word overlap alone: here both sides share least.",
+            pause=rules.pause_point(self.parts, self.after),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class GistTask(Task[Gist]):
@@ -95,6 +113,10 @@ class GistTask(Task[Gist]):
         """Say why the decision is invalid: the gist is empty."""
         return None if decision.gist.strip() else "The gist is empty: shorten the passage."
 
+    def by_rule(self) -> Gist:
+        """Shorten the page to about a fifth."""
+        return Gist(gist=rules.gist_of(self.text, ""))
+
 
 @dataclass(frozen=True, slots=True)
 class GistForTask(GistTask):
@@ -106,6 +128,10 @@ class GistForTask(GistTask):
     def values(self) -> Mapping[str, str]:
         """The prompt's values: page and question."""
         return {"text": self.text, "question": self.question}
+
+    def by_rule(self) -> Gist:
+        """Shorten the page to about a fifth, in which sentences about the question are likelier."""
+        return Gist(gist=rules.gist_of(self.text, self.question))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +171,15 @@ class MemoryTask(Task[D]):
         numbers = [n for n, page in pages if n in self.read or page.gist == page.text]
         return {"read": ", ".join(map(str, numbers)) or "none"}
 
+    def excerpts(self) -> list[Excerpt]:
+        """The pages or gists of the memory, with the titles of their documents."""
+        title, excerpts = "", []
+        for number, page in enumerate(self.memory, 1):
+            title = page.title or title
+            text = page.text if number in self.read else page.gist
+            excerpts.append(Excerpt(title, text, number))
+        return excerpts
+
     def _shown(self, number: int, page: MemoryPage) -> str:
         words = _PAGE_TAG.sub("‹", page.text if number in self.read else page.gist).strip()
         title = f"<Document: {_PAGE_TAG.sub('‹', folded(page.title))}>\n" if page.title else ""
@@ -159,6 +194,14 @@ class PageChoiceTask(MemoryTask[D]):
     reply_tokens: ClassVar[int] = 400
     most: int
 
+    def whole_question(self) -> str:
+        """The question with its options."""
+        return " ".join((self.question, *self.options))
+
+    def labelled(self) -> list[LabelledText]:
+        """The pages or gists of the memory, for the rules."""
+        return [LabelledText(one.label, one.text) for one in self.excerpts()]
+
 
 class LookUpTask(PageChoiceTask[LookUp]):
     """Choose all pages to look up, as few as possible."""
@@ -170,6 +213,11 @@ class LookUpTask(PageChoiceTask[LookUp]):
     def values(self) -> Mapping[str, str]:
         """The prompt's values: memory, question, and the most pages."""
         return {**self.memory_values(), "most": str(self.most)}
+
+    def by_rule(self) -> LookUp:
+        """Choose the pages whose gists cover most of the question, while each adds something."""
+        pages = rules.best_pages(self.whole_question(), self.labelled(), self.most)
+        return LookUp(rationale=_RATIONALE, pages=pages)
 
 
 class NextPageTask(PageChoiceTask[NextPage]):
@@ -190,6 +238,13 @@ class NextPageTask(PageChoiceTask[NextPage]):
         if not 0 <= decision.page <= len(self.memory):
             return f"There is no page {decision.page}: name one that is there, or 0 to stop."
         return None
+
+    def by_rule(self) -> NextPage:
+        """Choose the page whose gist adds most to the pages read; none if these have the answer."""
+        known = self.whole_question(), self.labelled(), self.read
+        if rules.is_covered(*known):
+            return NextPage(rationale="The pages read hold what is asked.", page=0)
+        return NextPage(rationale=_RATIONALE, page=rules.next_page(*known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +270,10 @@ class MemoryAnswerTask(FinalMemoryTask[RefusableAnswer]):
     prompt = "memory_answer"
     decision = RefusableAnswer
 
+    def by_rule(self) -> RefusableAnswer:
+        """Answer with the few sentences that together support enough of the question."""
+        return answer_by_rule(self.question, self.excerpts())
+
 
 class MemoryChoiceTask(FinalMemoryTask[TextChoice]):
     """Choose one of the options of a question from the memory."""
@@ -222,3 +281,7 @@ class MemoryChoiceTask(FinalMemoryTask[TextChoice]):
     __slots__ = ()
     prompt = "memory_choice"
     decision = TextChoice
+
+    def by_rule(self) -> TextChoice:
+        """Choose the option whose own words one sentence has."""
+        return choose_by_rule(self.question, self.options, self.excerpts())

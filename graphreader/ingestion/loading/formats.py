@@ -36,16 +36,18 @@ from graphreader.ingestion.loading.content import (
     read_text,
 )
 from graphreader.ingestion.loading.html import read_html
-from graphreader.ingestion.loading.parser_process import parse
+from graphreader.ingestion.loading.parser_process import FileParser, parse
 
 MAX_BYTES = 64 * 1024 * 1024
 
 
-def load(path: Path, corpus: str, real: str = "", source: str = "") -> Document:
+def load(
+    path: Path, corpus: str, real: str = "", source: str = "", *, parse: FileParser = parse
+) -> Document:
     """Load a file as one document of `corpus`. Raises DocumentError, or a library's error.
 
     The title is taken from the file, else from its name; `source` is by default the absolute path
-    with links resolved.
+    with links resolved. `parse` parses all formats but plain text.
     """
     shown = clean(source or str(path))
     with open_file(path, shown, real) as file:

@@ -13,7 +13,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from contextvars import ContextVar
 from dataclasses import asdict
 from queue import LifoQueue
 from threading import Timer
@@ -35,16 +34,12 @@ _PROGRAM = (
 )
 
 
-Parse = Callable[[str, bytes, str], Content]
-
-parse_override: ContextVar[Parse | None] = ContextVar("parse_override", default=None)
-"""If set, the function that parses files instead of a local child process (Ray workers)."""
+FileParser = Callable[[str, bytes, str], Content]
+"""A function that parses a file: its suffix, its bytes, and its name for messages. Blocks."""
 
 
 def parse(suffix: str, data: bytes, shown: str) -> Content:
-    """Parse a file into its content. Blocks. Raises DocumentError, also beyond the limits."""
-    if other := parse_override.get():
-        return other(suffix, data, shown)
+    """Parse a file in a local child process. Raises DocumentError, also beyond the limits."""
     process = _free.get()
     try:
         return process.parse(suffix, data, shown)

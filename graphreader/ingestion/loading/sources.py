@@ -28,6 +28,7 @@ from graphreader.ingestion.loading.content import (
     refusal_reason,
 )
 from graphreader.ingestion.loading.formats import JSON_LINES, MAX_BYTES, SUFFIXES, load, open_file
+from graphreader.ingestion.loading.parser_process import FileParser, parse
 
 
 @runtime_checkable
@@ -40,17 +41,20 @@ class LangChainDocument(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file, stream or document that `read` reads at once; messages call it `shown` or `name`."""
+    """A file, stream or document that `read` reads at once; messages call it `shown` or `name`.
+
+    `read` gets the name of the corpus, and the parser of files that are not plain text.
+    """
 
     title: str
     name: str
-    read: Callable[[str], Iterable[Document | Refused]]
+    read: Callable[[str, FileParser], Iterable[Document | Refused]]
     shown: str = ""
 
-    def documents(self, corpus: str) -> Iterator[Document | Refused]:
+    def documents(self, corpus: str, parse: FileParser = parse) -> Iterator[Document | Refused]:
         """Yield the documents one by one. Blocks; bad content gives Refused, not an error."""
         try:
-            yield from self.read(corpus)
+            yield from self.read(corpus, parse)
         except Exception as error:  # of any library: the other sources are still read
             name = clean(self.name)
             yield Refused(clean(self.title), name, refusal_reason(error, self.shown or name))
@@ -66,10 +70,10 @@ def uploaded(path: Path, name: str) -> Source:
     """A source for an uploaded file; only its `name` is shown, never its path on this machine."""
     source = f"upload:{name}"
 
-    def read(corpus: str) -> Iterable[Document | Refused]:
+    def read(corpus: str, parse: FileParser) -> Iterable[Document | Refused]:
         if path.suffix.lower() == JSON_LINES:
             return read_json_lines(path, corpus, source=source)
-        return [load(path, corpus, source=source)]
+        return [load(path, corpus, source=source, parse=parse)]
 
     return Source(path.stem, source, read)
 
@@ -153,10 +157,10 @@ def _path(source: SourceLike) -> str:
 def _file(path: Path, real: str) -> Source:
     """A source for a file; `real` was its path without links when the folder was listed."""
 
-    def read(corpus: str) -> Iterable[Document | Refused]:
+    def read(corpus: str, parse: FileParser) -> Iterable[Document | Refused]:
         if path.suffix.lower() == JSON_LINES:
             return read_json_lines(path, corpus, real)
-        return [load(path, corpus, real)]
+        return [load(path, corpus, real, parse=parse)]
 
     return Source(path.stem, str(path), read)
 
@@ -164,7 +168,7 @@ def _file(path: Path, real: str) -> Source:
 def _left_out(path: Path, reason: str) -> Source:
     """A source for a skipped part of a folder, which gives a Refused."""
 
-    def read(corpus: str) -> Iterable[Document]:
+    def read(corpus: str, _: FileParser) -> Iterable[Document]:
         raise DocumentError(clean(f"{path} {reason}"))
 
     return Source(path.stem, str(path), read)
@@ -174,7 +178,7 @@ def _standard_input(id_: str) -> Source:
     """A source for standard input, which can be read once."""
     shown, name = "The standard input", f"stdin:{id_}"
 
-    def read(corpus: str) -> Iterable[Document]:
+    def read(corpus: str, _: FileParser) -> Iterable[Document]:
         data = sys.stdin.buffer.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise DocumentError(
@@ -191,7 +195,7 @@ def _langchain(document: LangChainDocument, name: str) -> Source:
     metadata = _metadata(document)
     title = clean(str(metadata.get("title") or metadata.get("source") or name))
 
-    def read(corpus: str) -> Iterable[Document]:
+    def read(corpus: str, _: FileParser) -> Iterable[Document]:
         content = Content(document.page_content, metadata=metadata)
         return [document_of(content, title, corpus, name)]
 

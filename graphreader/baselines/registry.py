@@ -30,10 +30,11 @@ from graphreader.baselines.search_agent import SearchAgent
 from graphreader.baselines.session import ReaderModel, TextPassage, passages_of
 from graphreader.documents import Document
 from graphreader.errors import UsageError
-from graphreader.integrations.langgraph import ExecutionContext
+from graphreader.llm.protocols import Quota
 from graphreader.models import ModelRegistry
+from graphreader.preflight import empty_corpus_message
 from graphreader.reading import Reader, Reading, check_question
-from graphreader.resources import empty_corpus_message
+from graphreader.resources import Resources
 from graphreader.settings import OFFLINE, Settings
 from graphreader.tokens import count
 
@@ -95,13 +96,15 @@ class ReaderKind:
     needs_model: bool = False
 
 
-def make(name: str, material: Material, models: ModelRegistry) -> Reader:
-    """The reader of that name over the material. Raises UsageError for an unknown name."""
+def make(
+    name: str, material: Material, models: ModelRegistry, quota: Quota | None = None
+) -> Reader:
+    """Make the reader of a name over the material. Raises UsageError for an unknown name."""
     kind, match = _kind_of(name)
     check_models(name, models.settings)
     window = window_of(name, models)
     may_refuse = bool(match.groupdict().get("may_refuse"))
-    model = ReaderModel(models.asker(window), window, models.budget, may_refuse)
+    model = ReaderModel(models.asker(window), window, models.budget, may_refuse, quota)
     return kind.make(ReaderSpec(match, material, models, model))
 
 
@@ -137,22 +140,24 @@ def check_for_corpus(name: str) -> None:
         )
 
 
-def ask(name: str, context: ExecutionContext, question: str) -> Reading:
+def ask(name: str, resources: Resources, corpus: str, question: str) -> Reading:
     """Have the reader of that name answer from a corpus. Raises UsageError, DecisionError."""
-    return sync.run(aask(name, context, question))
+    return sync.run(aask(name, resources, corpus, question))
 
 
-async def aask(name: str, context: ExecutionContext, question: str) -> Reading:
-    """The same in GraphReader's own event loop."""
+async def aask(
+    name: str, resources: Resources, corpus: str, question: str, quota: Quota | None = None
+) -> Reading:
+    """Answer as `ask` does, in GraphReader's own event loop; requests take from the `quota`."""
     check_for_corpus(name)
     question = check_question(question)
-    catalog = await context.resources.catalog(context.corpus)
-    documents = await catalog.texts(context.corpus)
+    catalog = await resources.catalog(corpus)
+    documents = await catalog.texts(corpus)
     if not documents:
-        raise UsageError(empty_corpus_message(context.corpus))
+        raise UsageError(empty_corpus_message(corpus))
     material = Material(documents, preset_for(sum(count(one.text) for one in documents)))
-    reader = make(name, material, context.resources.models)
-    return replace(await reader.aask(question), corpus=context.corpus)
+    reader = make(name, material, resources.models, quota)
+    return replace(await reader.aask(question), corpus=corpus)
 
 
 def _kind_of(name: str) -> tuple[ReaderKind, re.Match[str]]:

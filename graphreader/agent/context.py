@@ -1,9 +1,9 @@
-"""The dependencies of a run's nodes: the graph, the decider, vectors, limits and the budget."""
+"""The context of a run, which its nodes share: graph, decider, vectors, limits and budget."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from langgraph.errors import GraphBubbleUp
 from langgraph.func import task as langgraph_task
@@ -15,6 +15,9 @@ from graphreader.llm.protocols import Budget, Decider, DecisionResult, Embedder,
 from graphreader.settings import redact
 from graphreader.store.explorer import GraphExplorer
 from graphreader.usage import Phase, Usage
+
+if TYPE_CHECKING:
+    from graphreader.agent.graph import NodeSet
 
 T = TypeVar("T", bound=Task[Any])
 Update = Mapping[str, Any]  # what a node changes in the state
@@ -56,12 +59,14 @@ class QueryVectors:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentDependencies:
-    """The dependencies of one run.
+class RunContext:
+    """The context of one run: everything that its nodes need beside their state.
 
-    `checkpointed`: each decision is kept. `earlier` has the decisions of nodes that a repaired
-    run repeats, by task key. `under_way` are those not yet kept; none begins once it is
-    `stopping`.
+    It is the context of LangGraph with which an own run is executed. `nodes` are classes in
+    place of the usual nodes, `notes` are sentences with which the reading's notes begin.
+    `checkpointed`: LangGraph saves each decision. `earlier` has the decisions of nodes that a
+    repaired run repeats, by task key. `under_way`: decisions that LangGraph has not saved yet.
+    After `stopping` is set, no new decision starts.
     """
 
     explorer: GraphExplorer
@@ -69,6 +74,8 @@ class AgentDependencies:
     vectors: QueryVectors
     limits: Limits
     budget: Budget = field(default_factory=Budget)
+    nodes: "NodeSet | None" = None
+    notes: list[str] = field(default_factory=list)
     stream_answer: bool = False
     checkpointed: bool = False
     earlier: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -111,21 +118,21 @@ class AgentDependencies:
 
 
 async def _take_decision(
-    deps: AgentDependencies,
+    context: RunContext,
     task: Task[Any],
     key: str,
     on_token: TokenCallback | None,
     fresh: asyncio.Future[DecisionResult[Any]],
 ) -> dict[str, Any]:
     """Take a decision and return it in plain JSON types; `fresh` gets the result itself."""
-    if deps.stopping.is_set():
+    if context.stopping.is_set():
         await asyncio.Event().wait()  # until LangGraph cancels the task
-    while deps.earlier.get(key):
-        record = deps.earlier[key].pop(0)
+    while context.earlier.get(key):
+        record = context.earlier[key].pop(0)
         if result := _kept_result(task, key, record):
             fresh.set_result(result)  # the budget has counted it with the step that is repeated
             return record
-    result = await deps.decider.decide(task, deps.budget, on_token)
+    result = await context.decider.decide(task, context.budget, on_token)
     fresh.set_result(result)
     return {"prompt": key, **decision_record(result), "usage": asdict(result.usage)}
 
