@@ -32,7 +32,8 @@ test-fast: .venv/test.stamp
 
 # What users see, written anew by this code; read the difference, and name it in CHANGELOG.md.
 snapshots: .venv/test.stamp
-	$(BIN)/python -m pytest -q tests/unit/test_fixed_prompts.py tests/runs/test_fixed_points.py \
+	$(BIN)/python -m pytest -q tests/unit/test_fixed_prompts.py tests/unit/test_cli_watch.py \
+		tests/unit/test_html_report_page.py tests/runs/test_fixed_points.py \
 		tests/runs/test_old_state.py --renew-snapshots
 	git diff --stat -- tests
 

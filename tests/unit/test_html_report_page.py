@@ -6,6 +6,7 @@ import json
 import os
 import re
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from itertools import pairwise
@@ -27,6 +28,7 @@ from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading
 from graphreader.store.catalog import Edge, RunChunk, RunSubgraph
 from graphreader.store.records import Node, Passage
 from graphreader.usage import Usage
+from tests.snapshots import Snapshots
 from tests.unit.html_pages import Element, long_run, parsed, run_of
 
 HOSTILE = (
@@ -182,37 +184,42 @@ def test_languages() -> None:
     assert page_of("مرحبا").one("h1").attributes == {"dir": "auto"}
 
 
-# The title says how sure the answer is; the explanation stands below it, and what was found is no
-# claim of an answer.
-@pytest.mark.parametrize(
-    ("answered", "title", "claims"),
-    [(True, "Likely answer", "Claims"), (False, "Not answered", "What was found")],
-)
-def test_confidence(answered: bool, title: str, claims: str) -> None:
-    reading, passages, subgraph = run_of("words")
-    reading = replace(
-        reading, answered=answered, confidence="likely", explanation="The year is inferred."
-    )
-    answer = parsed(render(reading, passages, subgraph)).one("section", id="answer")
-
-    assert answer.one("h2").text == title
-    assert "The year is inferred." in answer.text
-    assert claims in [one.text for one in answer.all("h3")]
+def seen(page: Element) -> dict[str, str]:
+    """The words of each section of a page, without those of scripts."""
+    return {
+        one.attributes["id"] or "": " ".join(one.without("script", "style").split())
+        for one in page.one("main").all("section")
+    }
 
 
-# Without a model there is no answer: its passages come best first with their scores, and a refusal
-# stands before the nearest of them.
-@pytest.mark.parametrize("answered", [True, False])
-def test_passages(answered: bool) -> None:
-    reading, passages, subgraph = run_of("words")
-    scored = tuple(replace(one, score=0.5) for one in reading.citations)
-    reading = replace(reading, answered=answered, citations=scored, decider="offline")
-    answer = parsed(render(reading, passages, subgraph)).one("section", id="answer")
+def variant(text: str = "words", **changes: Any) -> Element:
+    """The page of a run with changes of its reading."""
+    reading, passages, subgraph = run_of(text)
+    return parsed(render(replace(reading, **changes), passages, subgraph))
 
-    assert answer.one("h2").text == "Passages (no model)"
-    assert answer.text.count("score 0.50") == len(scored)
-    assert ("The nearest passages" in answer.text) == (not answered)
-    assert (len(answer.all("p", **{"class": "answer"})) == 1) == (not answered)
+
+SCORED = tuple(replace(one, score=0.5) for one in run_of("words")[0].citations)
+SURE = {"confidence": "likely", "explanation": "The year is inferred."}
+PAGES: dict[str, Callable[[], Element]] = {
+    "answer": lambda: variant(),
+    "likely answer": lambda: variant(**SURE),
+    "not answered, with findings": lambda: variant(answered=False, **SURE),
+    "passages": lambda: variant(citations=SCORED, decider="offline"),
+    "nearest passages": lambda: variant(citations=SCORED, decider="offline", answered=False),
+    "nothing found": lambda: parsed(render(NOTHING, [], RunSubgraph())),
+    "in Chinese": lambda: variant("李翰与日本哪家店推出作品？"),
+}
+
+
+# Each kind of reading has its words: the title says how sure an answer is, and the explanation
+# stands below it; without a model there are passages with their scores, after a refusal the
+# nearest; a run that found nothing has no passages and no drawing.
+@pytest.mark.parametrize("kind", PAGES)
+def test_kinds(snapshots: Snapshots, kind: str) -> None:
+    page = PAGES[kind]()
+
+    assert (len(page.all("script")) == 1) == (kind == "nothing found")
+    snapshots.check(kind, seen(page))
 
 
 # The page speaks the language of the question; each of its own words that the template asks for is
@@ -230,16 +237,6 @@ def test_language_of_the_page() -> None:
     assert chinese.one("nav").text.split() == ["答案", "原文", "计划", "路径", "图", "成本"]
     assert chinese.one("p", id="description").attributes["data-document"] == "文档 {name}。"
     assert len(chinese.all("details", **{"class": "steps"})) == 2
-
-
-# A run that found nothing has a page without a drawing.
-def test_nothing_found() -> None:
-    page = parsed(render(NOTHING, [], RunSubgraph()))
-
-    assert page.one("section", id="answer").one("h2").text == "Not answered"
-    assert "No path was started." in page.text
-    assert len(page.all("script")) == 1
-    assert not page.all("section", id="passages")
 
 
 # Of a long run cited chunks come first, then nodes by turns of the paths, no more than are drawn.
