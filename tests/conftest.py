@@ -97,7 +97,7 @@ def postgres() -> Iterator[Postgres]:
         yield server
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def place(request: pytest.FixtureRequest, path: Path) -> Path | str:
     """A file, and an address of PostgreSQL; a module's `path` is the file."""
     if request.param == "sqlite":

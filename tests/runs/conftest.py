@@ -45,14 +45,15 @@ def forks() -> Iterator[Forks]:
         yield forks
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def ring(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A corpus: the ring of seven names, one sentence a chunk."""
+    """A corpus that tests only read: the ring of seven names, one sentence a chunk."""
     corpus = f"test-{uuid4().hex[:12]}"
     texts = world.write_files(tmp_path_factory.mktemp("texts"), {"ring": world.RING})
     with world.reader(neo4j, corpus, world.scripted(world.RING_FACTS, {})) as reader:
         reader.ingest(texts)
-        yield corpus
+    yield corpus
+    with GraphReader(corpus, settings=neo4j) as reader:
         reader.delete(everything=True)
 
 

@@ -43,6 +43,7 @@ class Forks:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._server.kill()  # it would take seconds to take down all that it has loaded
         self._server.communicate(timeout=30)
 
     def start(

@@ -126,7 +126,9 @@ def test_a_whole_round(books: Books) -> None:
 
 # Killed when the batch exists and its id is not remembered, the next command finds it, and submits
 # nothing; where it does not exist after all, it is submitted then.
-@pytest.mark.parametrize("exists", [True, False])
+@pytest.mark.parametrize(
+    ("books", "exists"), [(MODELS[0], True), (MODELS[1], False)], indirect=["books"]
+)
 def test_killed_while_submitting(books: Books, forks: Forks, exists: bool) -> None:
     created, killed = threading.Event(), threading.Event()
 

@@ -13,9 +13,7 @@ pytestmark = pytest.mark.slow
 SEED = 20_261_123
 MET = (
     ("normalizing", "killed"),
-    ("deleting", "killed"),
     ("importing", "killed"),
-    ("reindexing", "killed"),
     ("serving", "killed"),
     ("asking", "no home"),
     ("reading in", "files that may not grow"),
@@ -24,7 +22,8 @@ MET = (
 
 # An operation that met a fault, and is then run once more, ends with the graph and the answer that
 # it has where nothing disturbs it; a failure is a sentence. `make soak` does so for half an hour,
-# with all operations and faults, also of Neo4j; reading in and asking have tests of their own, too.
+# with all operations and faults, also of Neo4j; reading in, asking, deleting and reindexing
+# have tests of their own, too.
 def test_faults(forks: Forks, neo4j: Settings, tmp_path: Path) -> None:
     with Trials(forks, neo4j, tmp_path, SEED) as trials:
         for name, kind in MET:

@@ -23,7 +23,6 @@ from graphreader.errors import (
     StoreError,
 )
 from graphreader.graph_reader import GraphReader
-from graphreader.llm import retry
 from graphreader.reading import Reading
 from graphreader.settings import Settings
 from graphreader.store.explorer import GraphExplorer
@@ -80,65 +79,6 @@ def test_used_up_quota(
     assert again.code == 0
     assert again.json["documents"][0]["asked"] == len(asked_again) == MANY - good
     assert len(server.requests) == before + 1
-
-
-# A service that falls silent in the middle ends the run with a sentence; all that it replied until
-# then is safe in the graph itself, and the next run asks for the rest only.
-def test_a_model_goes_away(
-    neo4j: Settings, corpus: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retry, "MAX_TIMEOUTS", 1)
-    texts = chronicle.write(tmp_path / "texts", MANY, files=2)
-    options = {"concurrency": 3, "timeout": 1.0, "keep_replies": "off"}
-    with OpenAIServer(mind.think, faults=[Fault()] * 7, always=Fault(hang=True)) as server:
-        given = chronicle.settings(neo4j, server, tmp_path / "home", **options)
-        with GraphReader(corpus, settings=given) as reader:
-            with pytest.raises(DecisionError):
-                reader.ingest(texts)
-            answered = {mind.passage(one.body) for one in server.requests if one.answered}
-            unfinished = {one.status for one in reader.documents()}
-            server.always = None
-            server.requests.clear()
-            report = reader.ingest(texts)
-            passages = [mind.passage(body) for body in server.chats]
-            disturbed = digest.content(neo4j, corpus)
-            reader.delete(everything=True)
-            reader.ingest(texts)
-
-    assert len(answered) == 7
-    assert "incomplete" in unfinished
-    assert report.complete
-    assert len(passages) == MANY - 7
-    assert not answered & set(passages)
-    assert disturbed == digest.content(neo4j, corpus)
-
-
-# A chunk whose facts exceed a reply is divided, until every part fits: it stays one chunk, and the
-# corpus and an answer are as if the reply had been whole.
-def test_divided_chunks(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
-    texts = chronicle.write(tmp_path / "texts", CHUNKS)
-    exports, readings = [], []
-
-    def cut_off(body: Body, _: int) -> Fault | None:
-        too_long = len(mind.names(mind.passage(body))) > 12
-        return FAULTS["cut off"] if too_long else None
-
-    for script in (None, cut_off):
-        with OpenAIServer(mind.think, script=script) as server:
-            home = tmp_path / str(len(exports))
-            given = chronicle.settings(neo4j, server, home, chunk_tokens=2000)
-            with GraphReader(corpus, settings=given) as reader:
-                report = reader.ingest(texts)
-                calls = len(server.requests)
-                reader.export(tmp_path / "corpus.jsonl")
-                readings.append(reader.ask(QUESTION))
-                reader.delete(everything=True)
-            exports.append((tmp_path / "corpus.jsonl").read_text(encoding="utf-8"))
-            assert report.complete
-
-    assert exports[0] == exports[1]
-    assert readings[0].citations == readings[1].citations != ()
-    assert calls > report.asked_chunks
 
 
 # A chunk that the model refuses is listed with the reason, the rest is complete; --retry-failed
