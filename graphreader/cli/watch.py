@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -13,21 +12,17 @@ from rich.table import Table
 from rich.text import Text
 
 from graphreader.agent.events import (
-    AnswerToken,
-    CandidatesFound,
     ChunkRead,
     Event,
     FactsRead,
     FunctionChosen,
     NeighborsSeen,
-    NodesChosen,
-    NoteTaken,
     PathEnded,
     PlanMade,
     QuestionAnswered,
-    RunBegan,
     step_text,
 )
+from graphreader.agent.run_view import PathView, RunStage, RunView, Step
 from graphreader.cli.console import (
     Quiet,
     cost_text,
@@ -56,8 +51,6 @@ _STOPPED: dict[Stopped, Text] = {
 _NAME_WIDTH = 24  # characters of an initial node's name
 _ANSWER_TAIL = 500  # characters of a growing answer that are shown
 
-_PathEvent = FactsRead | ChunkRead | NeighborsSeen | NoteTaken | FunctionChosen | PathEnded
-
 
 def watch(
     events: Iterable[Event], console: Console | None = None, *, as_json: bool = False
@@ -71,13 +64,14 @@ def watch(
     steps = out if out.is_terminal and not as_json else Console(stderr=True, highlight=False)
     is_live, keeps = steps.is_terminal and not Quiet.enabled, steps is out and not Quiet.enabled
     wait = WaitDisplay(live=is_live)
-    picture = _RunPicture(wait)
+    view = RunView()
     try:
+        picture = _RunPicture(view, wait)
         with Live(picture, console=steps, refresh_per_second=8, transient=True) as live:
             if not is_live:
                 live.stop()
             for event in events:
-                picture.update(event)
+                view.apply(event)
                 if isinstance(event, Waiting):
                     wait(event)
                 elif not is_live and (line := step_text(event)):
@@ -85,8 +79,8 @@ def watch(
                 elif keeps and isinstance(event, PlanMade):
                     _print_plan(out, event.plan, event.needs)
     except Interrupted as error:
-        if picture.run:
-            command = f"graphreader runs resume {shlex.quote(picture.run)}"
+        if view.run:
+            command = f"graphreader runs resume {shlex.quote(view.run)}"
             error.add_note(f"Go on with `{command}`.")
         raise
     assert isinstance(event, QuestionAnswered)  # a run ends with its answer
@@ -99,65 +93,39 @@ def watch(
     return event.reading
 
 
-@dataclass(slots=True)
-class _LivePath:
-    """The current action of a path, its last note, and the number of its functions."""
+_STAGES: dict[RunStage, str] = {
+    "planning": "Planning",
+    "searching": "Looking for candidates",
+    "selecting": "Choosing the initial nodes out of {}",
+    "exploring": "Exploring",
+    "answering": "Answering",
+}
 
-    node: str
-    action: Text = field(default_factory=lambda: Text("…", "dim"))
-    note: str = ""
-    calls: int = 0
-    ended: bool = False
 
-    def update(self, event: _PathEvent) -> None:
-        """Take in what happened."""
-        match event:
-            case FactsRead(node=node, facts=facts, chunks=chunks):
-                text = Text(f"looks at {plural(len(facts), 'fact')} of ")
-                where = literal_line(f"  {'; '.join(chunks)}", "dim")
-                self.action = text + literal_line(node, "cyan") + where
-            case ChunkRead(document=document, chunk=chunk):
-                self.action = Text("reads ") + literal_line(f"{document}, chunk {chunk}", "cyan")
-            case NeighborsSeen(neighbors=neighbors):
-                names = literal_line(", ".join(neighbors), "cyan")
-                self.action = Text("looks at neighbors: ") + names
-            case NoteTaken(notebook=notebook):
-                self.note = notebook.rstrip().rpartition("\n")[2].strip().removeprefix("- ")
-            case FunctionChosen(call=call):
-                self.calls, self.action = self.calls + 1, _call_text(call)
-            case PathEnded(stopped=stopped):
-                self.action, self.ended = _STOPPED[stopped], True
+def _action_text(step: Step | None) -> Text:
+    """The words for the latest step of a path."""
+    match step:
+        case FactsRead(node=node, facts=facts, chunks=chunks):
+            text = Text(f"looks at {plural(len(facts), 'fact')} of ")
+            return text + literal_line(node, "cyan") + literal_line(f"  {'; '.join(chunks)}", "dim")
+        case ChunkRead(document=document, chunk=chunk):
+            return Text("reads ") + literal_line(f"{document}, chunk {chunk}", "cyan")
+        case NeighborsSeen(neighbors=neighbors):
+            return Text("looks at neighbors: ") + literal_line(", ".join(neighbors), "cyan")
+        case FunctionChosen(call=call):
+            return _call_text(call)
+        case PathEnded(stopped=stopped):
+            return _STOPPED[stopped]
+    return Text("…", "dim")
 
 
 class _RunPicture:
-    """The live picture of a run; `run` is its id, empty if it is not kept."""
+    """The live picture of a run in a terminal."""
 
-    def __init__(self, wait: WaitDisplay) -> None:
-        self.run = ""
+    def __init__(self, view: RunView, wait: WaitDisplay) -> None:
+        self._view = view
         self._wait = wait
-        self._paths: list[_LivePath] = []
-        self._answer = ""
-        self._spinner = Spinner("dots", "Planning")
-
-    def update(self, event: Event) -> None:
-        """Take in what happened."""
-        match event:
-            case RunBegan(run=run):
-                self.run = run
-            case PlanMade():
-                self._spinner.update(text="Looking for candidates")
-            case CandidatesFound(nodes=nodes):
-                count = plural(len(nodes), "candidate")
-                self._spinner.update(text=f"Choosing the initial nodes out of {count}")
-            case NodesChosen(nodes=nodes):
-                self._paths += [_LivePath(node) for node in nodes]
-                self._spinner.update(text="Exploring" if nodes else "Answering")
-            case AnswerToken(text=text, begins=begins):
-                self._answer = text if begins else self._answer + text
-            case _ if isinstance(event, _PathEvent):
-                self._paths[event.path - 1].update(event)
-                if all(path.ended for path in self._paths):
-                    self._spinner.update(text="Answering")
+        self._spinner = Spinner("dots")
 
     def __rich__(self) -> RenderableType:
         table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, expand=True)
@@ -165,12 +133,17 @@ class _RunPicture:
         table.add_column(no_wrap=True, overflow="ellipsis", max_width=_NAME_WIDTH, style="bold")
         table.add_column(justify="right", no_wrap=True, style="dim")
         table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
-        for number, path in enumerate(self._paths, 1):
-            now = Text("\n").join([path.action, literal_line(path.note, "dim italic")])
-            table.add_row(str(number), literal_line(path.node), str(path.calls), now)
+        view = self._view
+        for number, path in enumerate(view.paths or (), 1):
+            note = path.notebook.rstrip().rpartition("\n")[2].strip().removeprefix("- ")
+            now = Text("\n").join([_action_text(path.latest), literal_line(note, "dim italic")])
+            calls = str(len(path.functions))
+            table.add_row(str(number), literal_line(path.initial_node), calls, now)
+        candidates = plural(len(view.candidates or ()), "candidate")
+        self._spinner.update(text=_STAGES[view.stage].format(candidates))
         parts: list[RenderableType] = [table, self._spinner, *self._wait.lines]
-        if self._answer:
-            answer = literal(self._answer[-_ANSWER_TAIL:], "bold")
+        if view.answer:
+            answer = literal(view.answer[-_ANSWER_TAIL:], "bold")
             parts.append(Padding(answer, (0, 0, 0, 2)))
         return Padding(Group(*parts), (0, 0, 0, 2))
 
@@ -296,17 +269,14 @@ def print_run(out: Console, kept: KeptRun) -> None:
     if run.follow:
         out.print(Text.assemble("It follows up run ", literal_line(run.follow, "bold")))
     out.print(Padding(literal(run.question, "bold"), (0, 0, 1, 2)))
-    nodes: Sequence[str] = ()
+    view = RunView()
     for event in kept.events:
-        if isinstance(event, PlanMade):
-            _print_plan(out, event.plan, event.needs)
-        elif isinstance(event, NodesChosen):
-            nodes = (*nodes, *event.nodes)
-    for path, node in enumerate(nodes, 1):
-        title = Text.assemble(f"Path {path}, from ", literal_line(node, "bold"))
+        view.apply(event)
+    _print_plan(out, view.plan or "", view.needs)
+    for number, path in enumerate(view.paths or (), 1):
+        title = Text.assemble(f"Path {number}, from ", literal_line(path.initial_node, "bold"))
         out.print(Rule(title, align="left"))
-        events = [one for one in kept.events if isinstance(one, _PathEvent) and one.path == path]
-        _print_kept_path(out, events)
+        _print_kept_path(out, path)
     if kept.reading:
         print_answer(out, kept.reading)
     if run.error:
@@ -316,19 +286,14 @@ def print_run(out: Console, kept: KeptRun) -> None:
         out.print(literal_line(f"Steps, for `runs resume {run.run} --from N`: {steps}", "dim"))
 
 
-def _print_kept_path(out: Console, events: Sequence[_PathEvent]) -> None:
-    number, notebook, end = 0, "(empty)", Text("not finished", "yellow")
-    for event in events:
-        match event:
-            case FunctionChosen(call=call):
-                number += 1
-                step = Text.assemble(f"{number:2} ", literal_line(call.at, "dim"), "  ")
-                out.print(Padding(step + _call_text(call), (0, 0, 0, 2)))
-                out.print(Padding(literal(call.rationale, "italic"), (0, 0, 0, 5)))
-            case NoteTaken(notebook=notes) if notes:
-                notebook = notes
-            case PathEnded(stopped=stopped, error=error):
-                end = _STOPPED[stopped] + literal(f": {error}" if error else "")
+def _print_kept_path(out: Console, path: PathView) -> None:
+    for number, call in enumerate(path.functions, 1):
+        step = Text.assemble(f"{number:2} ", literal_line(call.at, "dim"), "  ")
+        out.print(Padding(step + _call_text(call), (0, 0, 0, 2)))
+        out.print(Padding(literal(call.rationale, "italic"), (0, 0, 0, 5)))
+    end = Text("not finished", "yellow")
+    if path.stopped:
+        end = _STOPPED[path.stopped] + literal(f": {path.error}" if path.error else "")
     out.print(Padding(end, (0, 0, 0, 5)))
-    text = Text.assemble(("Notebook: ", "dim"), literal(notebook))
+    text = Text.assemble(("Notebook: ", "dim"), literal(path.notebook or "(empty)"))
     out.print(Padding(text, (0, 0, 1, 5)))

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import Any
 
 from langchain_core.callbacks import (
@@ -15,7 +13,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
-from graphreader.agent.events import ChunkRead, Event, FactsRead, QuestionAnswered
+from graphreader.agent.run_view import RunView
 from graphreader.errors import GraphReaderError
 from graphreader.reading import Reader, Reading
 from graphreader.settings import ModeName
@@ -75,7 +73,6 @@ def in_words(reading: Reading) -> str:
     return "\n".join(lines)
 
 
-Place = tuple[str, int]
 _WHOLE = (-1, "")  # key of the whole chunk, sorted before all facts
 
 
@@ -112,81 +109,47 @@ class GraphReaderRetriever(BaseRetriever):
         return await self._retrieve(query)
 
     async def _retrieve(self, query: str) -> list[Document]:
-        texts = _ShownTexts()
+        view = RunView()
         async with aclosing(self.reader.astream(query, mode=self.mode)) as events:
             async for event in events:
-                texts.follow(event)
-        passages = await self.reader.apassages(list(texts.shown))
+                view.apply(event)
+        passages = await self.reader.apassages(list(view.shown))
         in_order = sorted(passages, key=lambda one: (one.document, one.document_id, one.chunk))
         documents = [
             document
             for passage in in_order
-            for document in texts.of(passage)
+            for document in _documents(view, view.so_far(), passage)
             if self.facts or document.metadata["kind"] == "chunk"
         ]
         documents.sort(key=lambda one: (not one.metadata["cited"], -len(one.metadata["paths"])))
         return documents[: self.k]
 
 
-@dataclass(slots=True)
-class _Shown:
-    """The paths and key elements at which a chunk or a fact was shown."""
-
-    paths: set[int] = field(default_factory=set)
-    nodes: set[str] = field(default_factory=set)
-
-
-@dataclass(slots=True)
-class _ShownTexts:
-    """The texts that a run was shown, by chunk: facts by (index, text), the chunk by `_WHOLE`."""
-
-    corpus: str = ""
-    shown: dict[Place, dict[tuple[int, str], _Shown]] = field(default_factory=dict)
-    quotes: dict[Place, list[str]] = field(default_factory=dict)
-
-    def follow(self, event: Event) -> None:
-        """Add the texts and quotes of an event."""
-        match event:
-            case ChunkRead(path=path, node=node, document_id=document, chunk=chunk):
-                self._add((document, chunk), _WHOLE, path, node)
-            case FactsRead(path=path, node=node, facts=facts, places=places):
-                for fact, (document, chunk, index) in zip(facts, places, strict=True):
-                    self._add((document, chunk), (index, fact), path, node)
-            case QuestionAnswered(reading=reading):
-                self.corpus = reading.corpus
-                for one in reading.citations:
-                    self.quotes.setdefault((one.document_id, one.chunk), []).append(one.quote)
-
-    def _add(self, place: Place, part: tuple[int, str], path: int, node: str) -> None:
-        shown = self.shown.setdefault(place, {}).setdefault(part, _Shown())
-        shown.paths.add(path)
-        shown.nodes.add(node)
-
-    def of(self, passage: Passage) -> Iterable[Document]:
-        """Yield a passage's LangChain documents: the whole chunk if it was read, and its facts."""
-        place = (passage.document_id, passage.chunk)
-        quotes = self.quotes.get(place, [])
-        for part, shown in sorted(self.shown[place].items(), key=itemgetter(0)):
-            whole = part == _WHOLE
-            own = [quote for quote in quotes if whole or _alike(quote, part[1])]
-            metadata = {
-                "kind": "chunk" if whole else "atomic_fact",
-                "corpus": self.corpus,
-                "document": passage.document,
-                "document_id": passage.document_id,
-                "source": passage.source,
-                "chunk": passage.chunk,
-                "start": passage.start,
-                "end": passage.end,
-                "paths": sorted(shown.paths),
-                "cited": bool(own),
-                "quotes": own,
-            }
-            if whole:
-                yield Document(id=passage.id, page_content=passage.text, metadata=metadata)
-            else:
-                metadata["key_elements"] = sorted(shown.nodes)
-                yield Document(page_content=part[1], metadata=metadata)
+def _documents(view: RunView, reading: Reading, passage: Passage) -> Iterable[Document]:
+    """Yield a passage's LangChain documents: the whole chunk if it was read, and its facts."""
+    place = (passage.document_id, passage.chunk)
+    cited = [one for one in reading.citations if (one.document_id, one.chunk) == place]
+    shown = view.shown[place]
+    for fact in sorted(shown, key=lambda one: one or _WHOLE):
+        quotes = [one.quote for one in cited if fact is None or _alike(one.quote, fact[1])]
+        metadata = {
+            "kind": "chunk" if fact is None else "atomic_fact",
+            "corpus": reading.corpus,
+            "document": passage.document,
+            "document_id": passage.document_id,
+            "source": passage.source,
+            "chunk": passage.chunk,
+            "start": passage.start,
+            "end": passage.end,
+            "paths": sorted(shown[fact].paths),
+            "cited": bool(quotes),
+            "quotes": quotes,
+        }
+        if fact is None:
+            yield Document(id=passage.id, page_content=passage.text, metadata=metadata)
+        else:
+            metadata["key_elements"] = sorted(shown[fact].nodes)
+            yield Document(page_content=fact[1], metadata=metadata)
 
 
 def _alike(quote: str, fact: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 from graphreader.agent.events import Event, QuestionAnswered, RunBegan, as_plain
 from graphreader.agent.run_store import new_run_id
+from graphreader.agent.run_view import RunView
 from graphreader.errors import GraphReaderError, RunsError, UnknownRunError
 from graphreader.llm.protocols import Quota
 from graphreader.reading import Reading
@@ -20,7 +21,6 @@ from graphreader.runs import KeptRun, RunRequest, execute
 from graphreader.waiting import with_waiting
 from graphreader.web.access import LimitError, Token, TokenStore
 from graphreader.web.problems import detail_of, status_of
-from graphreader.web.run_progress import RunProgress
 
 STORED_SECONDS = 60.0  # how long a finished run of the run store can still be watched from memory
 UNSTORED_SECONDS = 3_600.0  # how long a finished run that is not stored can still be watched
@@ -75,7 +75,7 @@ class LiveRun:
 
     run: str
     holder: str
-    progress: RunProgress
+    view: RunView
     follow: str | None = None
     began: float = field(default_factory=time.time)
     is_kept: bool = True
@@ -88,17 +88,17 @@ class LiveRun:
     @property
     def corpus(self) -> str:
         """The corpus of the question."""
-        return self.progress.corpus
+        return self.view.corpus
 
     @property
     def question(self) -> str:
         """The question of the run."""
-        return self.progress.question
+        return self.view.question
 
     @property
     def reading(self) -> Reading | None:
         """The reading; None until the question is answered."""
-        return self.progress.reading
+        return self.view.reading
 
     def add(self, event: LiveEvent) -> None:
         """Add an event and wake all watchers."""
@@ -190,8 +190,8 @@ class LiveRuns:
                 f"{most} questions of {token.name!r} are under way: wait until one has ended, or "
                 "stop it."
             )
-        progress = RunProgress(request.corpus, request.question)
-        live = LiveRun(id, token.name, progress, request.follow, is_kept=events is None)
+        view = RunView(request.corpus, request.question)
+        live = LiveRun(id, token.name, view, request.follow, is_kept=events is None)
         live.add(LiveEvent.of(RunBegan(id)))  # at once: later events wait for Neo4j
         self._runs[id] = live
         request = replace(request, run=id, quota=self.quota_of(token))
@@ -231,7 +231,7 @@ class LiveRuns:
         try:
             async with aclosing(events):
                 async for event in events:
-                    live.progress.add(event)
+                    live.view.apply(event)
                     if on_event:
                         on_event(event)
                     if not isinstance(event, RunBegan):

@@ -10,13 +10,13 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 from sse_starlette import ServerSentEvent
 
+from graphreader.agent.run_view import RunView
 from graphreader.errors import UnknownRunError
 from graphreader.html_report.page import sections, visited_part
 from graphreader.web.access import Token
 from graphreader.web.live_runs import LiveRun
 from graphreader.web.pages import CHANGE_SECONDS, page, render
 from graphreader.web.problems import detail_of
-from graphreader.web.run_progress import RunProgress
 from graphreader.web.services import EventStream, Services, ServicesDep, Visitor, corpus_of_run
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
@@ -25,30 +25,30 @@ _MOST_EARLIER = 20  # earlier questions of a conversation shown above
 
 
 @dataclass(frozen=True, slots=True)
-class _RunView:
+class _ShownRun:
     """A run prepared for its page; `status` as in `runs list`."""
 
     run: str
     corpus: str
     question: str
     status: str
-    progress: RunProgress
+    view: RunView
     error: str | None = None
     follow: str | None = None
     began: float = 0.0
     is_kept: bool = True
 
 
-async def _view(server: Services, visitor: Token, run: str) -> _RunView:
+async def _shown_run(server: Services, visitor: Token, run: str) -> _ShownRun:
     corpus = await corpus_of_run(server, visitor, run)
     if live := server.runs.find(run):
         error = detail_of(live.failure) if live.failure else None
-        return _RunView(
+        return _ShownRun(
             run,
             corpus,
             live.question,
             _status(live),
-            live.progress,
+            live.view,
             error,
             live.follow,
             live.began,
@@ -56,15 +56,15 @@ async def _view(server: Services, visitor: Token, run: str) -> _RunView:
         )
     kept = await server.reader.arun(run)
     summary = kept.summary
-    progress = RunProgress(corpus, summary.question, reading=kept.reading)
+    view = RunView(corpus, summary.question, kept.reading)
     for event in kept.events:
-        progress.add(event)
-    return _RunView(
+        view.apply(event)
+    return _ShownRun(
         run,
         corpus,
         summary.question,
         summary.status,
-        progress,
+        view,
         summary.error,
         summary.follow,
         summary.began,
@@ -77,46 +77,46 @@ def _status(live: LiveRun) -> str:
     return "finished" if live.reading else "failed" if live.failure else "interrupted"
 
 
-async def _run_part(request: Request, server: Services, view: _RunView) -> str:
+async def _run_part(request: Request, server: Services, shown: _ShownRun) -> str:
     """Render the sections of a run, up to its current state."""
-    reading = view.progress.so_far()
+    reading = shown.view.so_far()
     connection = await server.resources.connection()
-    passages, subgraph = await visited_part(connection, reading, list(view.progress.places))
-    is_over = view.progress.reading is not None
+    passages, subgraph = await visited_part(connection, reading, list(shown.view.shown))
+    is_over = shown.view.reading is not None
     values = sections(
         reading,
         passages,
         subgraph,
-        () if is_over else view.progress.under_way,
+        () if is_over else shown.view.under_way,
         is_over=is_over,
-        is_running=view.status == "running",
+        is_running=shown.status == "running",
     )
-    needs = view.progress.needs
-    return render(request, "run_part.html", view=view, corpus=view.corpus, needs=needs, **values)
+    needs = shown.view.needs
+    return render(request, "run_part.html", shown=shown, corpus=shown.corpus, needs=needs, **values)
 
 
 @router.get("/runs/{run}")
 async def run_page(run: str, request: Request, server: ServicesDep, visitor: Visitor) -> Response:
     """The page of a run, updated live until it has ended, then with its answer."""
-    view = await _view(server, visitor, run)
-    part = await _run_part(request, server, view)
-    earlier = [one async for one in _earlier(server, visitor, view)]
+    shown = await _shown_run(server, visitor, run)
+    part = await _run_part(request, server, shown)
+    earlier = [one async for one in _earlier(server, visitor, shown)]
     values: dict[str, Any] = {
-        "view": view,
+        "shown": shown,
         "part": part,
         "earlier": earlier[::-1],
-        "question": view.question,
+        "question": shown.question,
     }
-    return page(request, "run_page.html", corpus=view.corpus, here="runs", **values)
+    return page(request, "run_page.html", corpus=shown.corpus, here="runs", **values)
 
 
-async def _earlier(server: Services, visitor: Token, view: _RunView) -> AsyncIterator[_RunView]:
+async def _earlier(server: Services, visitor: Token, shown: _ShownRun) -> AsyncIterator[_ShownRun]:
     """Yield the earlier runs that a run follows up, the latest first."""
-    seen, follow = {view.run}, view.follow
+    seen, follow = {shown.run}, shown.follow
     while follow and follow not in seen and len(seen) <= _MOST_EARLIER:
         seen.add(follow)
         try:
-            before = await _view(server, visitor, follow)
+            before = await _shown_run(server, visitor, follow)
         except UnknownRunError:  # deleted meanwhile
             return
         yield before
@@ -132,18 +132,18 @@ async def live_run(run: str, request: Request, server: ServicesDep, visitor: Vis
         version = -1
         while (live := server.runs.find(run)) and live.ended is None:
             changed = live.changed
-            if live.progress.version != version:
-                version = live.progress.version
-                view = await _view(server, visitor, run)
-                yield ServerSentEvent(await _run_part(request, server, view), event="part")
+            if live.view.version != version:
+                version = live.view.version
+                shown = await _shown_run(server, visitor, run)
+                yield ServerSentEvent(await _run_part(request, server, shown), event="part")
             await asyncio.sleep(CHANGE_SECONDS)
-            if live.progress.version == version and live.ended is None:
+            if live.view.version == version and live.ended is None:
                 await changed.wait()
         with suppress(UnknownRunError):  # deleted meanwhile
             while True:
-                view = await _view(server, visitor, run)
-                yield ServerSentEvent(await _run_part(request, server, view), event="part")
-                if view.status != "running":
+                shown = await _shown_run(server, visitor, run)
+                yield ServerSentEvent(await _run_part(request, server, shown), event="part")
+                if shown.status != "running":
                     break
                 await asyncio.sleep(_STORED_SECONDS)  # another process works on it
         yield ServerSentEvent("", event="over")
