@@ -40,7 +40,6 @@ from graphreader.settings import load_environment
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.records import ShownChunk
 
 FACTS_A_CHUNK = 20
 HUBS = 20
@@ -118,12 +117,10 @@ class Sample:
         return self.dice.choice(self.contexts)
 
     @property
-    def shown(self) -> dict[str, ShownChunk]:
-        """What a run has shown: the facts of a page, and some chunks of it in full."""
-        return {
-            id_: ShownChunk(place < READ, facts)
-            for place, (id_, facts) in enumerate(self.page.items())
-        }
+    def shown(self) -> tuple[list[str], dict[str, list[int]]]:
+        """The texts that a run has shown: the facts of a page, and some chunks of it in full."""
+        page = self.page
+        return list(page)[:READ], page
 
     @property
     def range(self) -> list[tuple[str, int]]:
@@ -167,9 +164,9 @@ LOOKS: dict[str, tuple[float, Look]] = {
     "facts of a hub": (10, lambda s: s.explorer.facts(s.hub, s.related)),
     "contexts of a page": (10, lambda s: s.explorer.contexts(s.page)),
     "a chunk": (10, lambda s: s.explorer.chunk(s.dice.choice(list(s.page)))),
-    "a range of chunks": (10, lambda s: s.explorer.passages(s.range)),
+    "a range of chunks": (10, lambda s: s.explorer.chunks(s.range)),
     "outline of a document": (10, lambda s: s.explorer.outline(s.dice.choice(s.places)[0])),
-    "texts that were shown": (10, lambda s: s.explorer.shown_texts(s.shown)),
+    "texts that were shown": (10, lambda s: s.explorer.shown_texts(*s.shown)),
     "neighbors of a node": (10, lambda s: s.neighbors(s.node)),
     "neighbors of a hub": (10, lambda s: s.neighbors(s.hub)),
     "is it one document?": (10, lambda s: s.explorer.only_document()),

@@ -1,10 +1,15 @@
-"""The parts of a text: documents, chunks, atomic facts, key elements (paper, section 3.2)."""
+"""The records of a text's parts: documents, chunks, atomic facts, key elements (section 3.2).
+
+Ingestion makes them, the graph stores them, and searches return them. A part has a reference
+(`ChunkRef`), a record (`Chunk`) and, as a search hit, `Scored`.
+"""
 
 import re
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 from graphreader.errors import UsageError
 
@@ -43,20 +48,103 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
-    """A run of whole paragraphs of a document, at most L tokens (paper, section 3.2).
+class ChunkRef:
+    """The place of a chunk: its id, its index in the document from 0, the document's title and id.
 
-    `text` is the document's slice from `start` to `end`; all chunks joined give the text back.
     `id` follows from document, text and the number of equal chunks before it, not from `index`.
     """
 
     id: str
-    document: str
     index: int
+    document: str
+    document_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk(ChunkRef):
+    """A run of whole paragraphs of a document, at most L tokens (paper, section 3.2).
+
+    `text` is the document's slice from `start` to `end`; all chunks joined give the text back.
+    `source` is the document's, `summary` a sentence about the chunk for outlines, `error` the
+    reason why it has no facts. Every field after `document_id` but `source` is a property of the
+    node in the graph, so a further field is stored and read without a change of a statement.
+    """
+
     start: int
     end: int
     text: str
     tokens: int
+    source: str = ""
+    summary: str = ""
+    error: str | None = None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Self:
+        """Make the chunk of a map projection such as `c {.*, document: d.title}`."""
+        return cls(**{name: row[name] for name in cls.__match_args__ if name in row})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON types, where `chunk` is the index. No key is ever removed."""
+        place = {"id": self.id, "document": self.document, "document_id": self.document_id}
+        span = {"chunk": self.index, "start": self.start, "end": self.end}
+        return {**place, "source": self.source, **span, "text": self.text}
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """The properties of the node in the graph; None where there is nothing to store."""
+        names = (name for name in self.__match_args__ if name not in _OF_DOCUMENT)
+        return {name: None if (value := getattr(self, name)) == "" else value for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkInDocument(Chunk):
+    """A chunk with its surroundings: the adjacent chunks, None at the edges, pages and headings.
+
+    `page_starts` and the starts of `headings` (start, text) are characters of the document;
+    `first_page` is the page on which the chunk begins, 0 without pages.
+    """
+
+    previous: ChunkRef | None = None
+    subsequent: ChunkRef | None = None
+    first_page: int = 0
+    page_starts: tuple[int, ...] = ()
+    headings: tuple[tuple[int, str], ...] = ()
+
+    def page(self, position: int) -> int | None:
+        """Return the page number of a position in the chunk, None without pages."""
+        return self.first_page + bisect_right(self.page_starts, position) or None
+
+    def heading(self, position: int) -> str | None:
+        """Return the last heading that begins at a position in the chunk or before."""
+        return next((title for at, title in reversed(self.headings) if at <= position), None)
+
+
+_OF_DOCUMENT = ("document", "document_id", "source")
+
+
+C = TypeVar("C", bound=ChunkRef, covariant=True)
+T = TypeVar("T", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkFacts(Generic[C]):
+    """Facts of one chunk: all that were extracted, or some, in their order or the best first.
+
+    `chunk` is a `Chunk` where its text is at hand, else a reference. `headed` says that its
+    document has headings.
+    """
+
+    chunk: C
+    facts: tuple["AtomicFact", ...] = ()
+    headed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scored(Generic[T]):
+    """A hit of a search: a chunk with its matching facts, or a key element; more is better."""
+
+    item: T
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +158,32 @@ class KeyElement:
 
 @dataclass(frozen=True, slots=True)
 class AtomicFact:
-    """One indivisible statement of a chunk with its key elements."""
+    """One indivisible statement of a chunk with its key elements; `index` counts from 0.
+
+    Its position in the chunk names a fact. Statements that only show facts leave the key elements
+    out.
+    """
 
     id: str
-    chunk: str
+    chunk: ChunkRef
     index: int
     text: str
-    key_elements: tuple[KeyElement, ...]
+    key_elements: tuple[KeyElement, ...] = ()
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any], chunk: ChunkRef) -> Self:
+        """Make the fact of a map projection such as `f {.id, .index, .text}`."""
+        return cls(chunk=chunk, **{name: row[name] for name in cls.__match_args__ if name in row})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON types: the text and its place, where `chunk` is the index of the chunk."""
+        place = {"document": self.chunk.document, "document_id": self.chunk.document_id}
+        return {"text": self.text, **place, "chunk": self.chunk.index}
+
+    @property
+    def with_title(self) -> str:
+        """The title of the document and the fact, as they are embedded."""
+        return f"{self.chunk.document}: {self.text}"
 
 
 def identity(*parts: str) -> str:

@@ -18,7 +18,7 @@ from graphreader.ingestion.loading.sources import Source
 from graphreader.llm.pricing import Prices
 from graphreader.llm.window import Measurer
 from graphreader.settings import DEFAULT_DIMENSION, DEFAULT_EMBEDDINGS, OFFLINE, Settings
-from graphreader.store.catalog import ArrangedChunk, DocumentStatus
+from graphreader.store.catalog import ChunkStatus, DocumentStatus
 from graphreader.tokens import count
 
 REPLY_BASE, REPLY_RATIO = 100, 1.2
@@ -151,17 +151,17 @@ async def _missing_chunks(
 ) -> tuple[int, list[Chunk]]:
     """Return (number of a document's chunks, chunks without facts)."""
     state = (await status.of([document.id])).get(document.id) if status else None
-    extracted: set[str] = set()
-    former: list[ArrangedChunk] = []
+    known: dict[str, ChunkStatus] = {}
+    former: list[Chunk] = []
     if status and state and not state.deleting:
         same_size = state.chunk_tokens == chunk_tokens
         if state.complete and same_size and state.sha256 == document.sha256:
             return state.chunks, []
-        extracted = {one.id for one in await status.chunks(document.id) if one.error is None}
+        known = await status.chunks(document.id)
         if state.arranged and same_size:
             former = await status.arranged(document.id)
     chunks = await asyncio.to_thread(rechunk, document, chunk_tokens, former)
-    return len(chunks), [chunk for chunk in chunks if chunk.id not in extracted]
+    return len(chunks), [chunk for chunk in chunks if known.get(chunk.id) != "extracted"]
 
 
 def submission_cost(

@@ -23,7 +23,7 @@ from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.run_store import RunSummary
 from graphreader.agent.state import AgentInput, AgentOutput
 from graphreader.cluster import Workers, cluster
-from graphreader.documents import check_corpus_name, without_surrogates
+from graphreader.documents import Chunk, check_corpus_name, without_surrogates
 from graphreader.errors import EmbeddingMismatchError, UnknownKeyElementError, UsageError
 from graphreader.estimate import Estimate, estimate, submission_cost
 from graphreader.html_report.page import write_report
@@ -64,7 +64,7 @@ from graphreader.settings import ModeName, Settings
 from graphreader.store.catalog import Catalog, CorpusSummary, DocumentStatus, DocumentSummary, Stats
 from graphreader.store.embedded.process import Progress as ServerProgress
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.records import Element, ElementFacts, FactLocation, NeighborElement, Passage
+from graphreader.store.records import Element, ElementFacts, NeighborElement
 from graphreader.store.writer import Deleter
 from graphreader.sync import blocking, methods_in_loop, stream_in_loop
 from graphreader.waiting import with_waiting
@@ -447,11 +447,7 @@ class GraphReader:
         explorer = await self._resources.explorer(self._corpus)
         element = await self._element(explorer, key_element)
         records = await explorer.facts(element.id)
-        facts = tuple(
-            FactLocation(fact.text, group.document, group.document_id, group.index)
-            for group in records.groups
-            for fact in group.facts
-        )
+        facts = tuple(fact for group in records.groups for fact in group.facts)
         return ElementFacts(element, facts, records.total)
 
     async def aneighbors(self, key_element: str, *, limit: int = 50) -> list[NeighborElement]:
@@ -470,23 +466,23 @@ class GraphReader:
         id_ = await catalog.find(self._corpus, document)
         return await (await self._resources.explorer(self._corpus)).outline(id_)
 
-    async def achunk(self, document: str, index: int) -> Passage:
+    async def achunk(self, document: str, index: int) -> Chunk:
         """Return a chunk in full by its index in a document, from 0."""
         catalog = await self._resources.catalog(self._corpus)
         id_ = await catalog.find(self._corpus, document)
-        passages = await self.apassages([(id_, index)])
-        if not passages:
+        chunks = await self.apassages([(id_, index)])
+        if not chunks:
             raise UsageError(
                 f"{document!r} has no chunk {index}: they are counted from 0, and `graphreader "
                 f"list --corpus {self._corpus}` says how many there are."
             )
-        return passages[0]
+        return chunks[0]
 
-    async def apassages(self, places: Sequence[tuple[str, int]]) -> list[Passage]:
+    async def apassages(self, places: Sequence[tuple[str, int]]) -> list[Chunk]:
         """Return existing chunks in full by (document's id, index), as citations name them."""
         # Neo4j has no integers beyond 64 bits.
         valid = [(without_surrogates(id_), index) for id_, index in places if 0 <= index < 2**63]
-        return await (await self._resources.explorer(self._corpus)).passages(valid)
+        return await (await self._resources.explorer(self._corpus)).chunks(valid)
 
     async def areport(self, reading: Reading, target: str | PathLike[str]) -> Path:
         """Write a reading as one HTML page with the cited chunks in full; returns its path."""

@@ -13,7 +13,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
-from pydantic import BaseModel, Field, RootModel
+from pydantic import BaseModel, Field
 
 from graphreader.agent.events import Event, QuestionAnswered, step_text
 from graphreader.errors import GraphReaderError
@@ -21,7 +21,7 @@ from graphreader.graph_reader import GraphReader
 from graphreader.outline import outline_text
 from graphreader.reading import Citation, Claim, Confidence, Contradiction
 from graphreader.store.catalog import DocumentSummary
-from graphreader.store.records import Element, ElementFacts, NeighborElement, Passage
+from graphreader.store.records import Element, NeighborElement
 from graphreader.waiting import Waiting, listening
 
 INSTRUCTIONS = (
@@ -76,12 +76,34 @@ class KeyElementsResult(BaseModel):
     key_elements: list[Element]
 
 
-class FactsResult(RootModel[ElementFacts]):
-    """Atomic facts about a key element."""
+class FactResult(BaseModel):
+    """An atomic fact and its place: `chunk` is the index of its chunk in the document."""
+
+    text: str
+    document: str
+    document_id: str
+    chunk: int
 
 
-class ChunkResult(RootModel[Passage]):
-    """A chunk in full."""
+class FactsResult(BaseModel):
+    """Atomic facts about a key element; of a key element with very many only some of `total`."""
+
+    element: Element
+    facts: list[FactResult]
+    total: int
+
+
+class ChunkResult(BaseModel):
+    """A chunk in full: index, title and source of its document, start and end in characters."""
+
+    id: str
+    document: str
+    document_id: str
+    source: str
+    chunk: int
+    start: int
+    end: int
+    text: str
 
 
 class OutlineResult(BaseModel):
@@ -159,7 +181,7 @@ class CorpusTools:
         Each one tells the document and the chunk in which it stands, for read_chunk. Of a key
         element with very many facts only some are shown; `total` counts all.
         """
-        return FactsResult(await self._reader.afacts(key_element))
+        return FactsResult(**(await self._reader.afacts(key_element)).as_dict())
 
     async def read_chunk(
         self,
@@ -170,7 +192,7 @@ class CorpusTools:
 
         The chunks before and after it have the indexes beside.
         """
-        return ChunkResult(await self._reader.achunk(document, chunk))
+        return ChunkResult(**(await self._reader.achunk(document, chunk)).as_dict())
 
     async def outline(
         self,

@@ -1,4 +1,4 @@
-// One chunk in full, with the ids of the previous and the subsequent chunk, its first page number,
+// One chunk in full, with references to the chunks before and after it, its first page number,
 // the page starts in it, the heading at its start, and the headings in it.
 MATCH (d:Document)-[:HAS_CHUNK]->(c:Chunk {id: $id, corpus: $corpus})
 OPTIONAL MATCH (p:Chunk)-[:NEXT]->(c)
@@ -8,9 +8,11 @@ WITH d, c, p, s, coalesce(d.page_starts, []) AS pages,
 WITH *, size([start IN starts WHERE start <= c.start]) AS before,
      size([start IN starts WHERE start < c.end]) AS until
 WITH *, CASE before WHEN 0 THEN 0 ELSE before - 1 END AS first
-RETURN c.id AS id, c.index AS index, c.text AS text, c.tokens AS tokens, c.start AS start,
-       d.id AS document_id, d.title AS document,
-       size([start IN pages WHERE start <= c.start]) AS first_page,
-       [start IN pages WHERE c.start < start AND start < c.end] AS page_starts,
-       headings[first..until] AS headings, starts[first..until] AS heading_starts,
-       p {.id, .index} AS previous, s {.id, .index} AS subsequent
+RETURN c {
+  .*, document: d.title, document_id: d.id, source: d.source,
+  first_page: size([start IN pages WHERE start <= c.start]),
+  page_starts: [start IN pages WHERE c.start < start AND start < c.end],
+  headings: headings[first..until], heading_starts: starts[first..until],
+  previous: p {.id, .index, document: d.title, document_id: d.id},
+  subsequent: s {.id, .index, document: d.title, document_id: d.id}
+} AS chunk

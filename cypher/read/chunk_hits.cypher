@@ -1,7 +1,4 @@
-// Chunks in full, by their ids, with the number of chunks of their documents.
+// Chunks in full, by their ids.
 UNWIND $ids AS id
 MATCH (d:Document)-[:HAS_CHUNK]->(c:Chunk {id: id, corpus: $corpus})
-RETURN collect(c {
-  .id, .index, .tokens, .text,
-  document: d.title, document_id: d.id, chunks: COUNT { (d)-[:HAS_CHUNK]->() }
-}) AS rows
+RETURN collect(c {.*, document: d.title, document_id: d.id, source: d.source}) AS rows

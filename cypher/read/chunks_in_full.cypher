@@ -2,8 +2,7 @@
 // left out, since they can be computed again.
 UNWIND range(0, size($ids) - 1) AS place
 MATCH (c:Chunk {id: $ids[place], corpus: $corpus})
-RETURN c.id AS id, c.index AS index, c.start AS start, c.end AS end, c.tokens AS tokens, c.text AS text,
-       c.error AS error, c.summary AS summary,
+RETURN c {.*} AS chunk,
        COLLECT {
          MATCH (c)-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
          WITH f ORDER BY f.index, f.id

@@ -1,4 +1,8 @@
-// The chunks of a document with their errors, and whether they are retired.
+// The chunks of a document with their status.
 MATCH (:Document {id: $document, corpus: $corpus})-[:HAS_CHUNK]->(c:Chunk)
-RETURN c.id AS id, c.error AS error, coalesce(c.retired, false) AS retired
+RETURN c.id AS id, CASE
+  WHEN c.retired THEN 'retired'
+  WHEN c.error IS NOT NULL THEN 'failed'
+  ELSE 'extracted'
+END AS status
 ORDER BY c.index, c.id

@@ -4,4 +4,4 @@ WHERE c.error IS NOT NULL AND c.retired IS NULL
 WITH d, c ORDER BY c.index
 RETURN d {.id, .title, .source, .sha256, .language} AS document, d.chunk_tokens AS chunk_tokens,
        COUNT { (d)-[:HAS_CHUNK]->() } AS chunks,
-       collect(c {.id, .index, .start, .end, .text, .tokens}) AS failed
+       collect(c {.*, document: d.title, document_id: d.id, source: d.source}) AS failed

@@ -1,5 +1,5 @@
 // The facts of documents that have no vector yet, with the documents' titles.
 UNWIND $documents AS document
-MATCH (d:Document {id: document, corpus: $corpus})-[:HAS_CHUNK]->()-[:HAS_ATOMIC_FACT]->(f)
+MATCH (d:Document {id: document, corpus: $corpus})-[:HAS_CHUNK]->(c)-[:HAS_ATOMIC_FACT]->(f)
 WHERE f.embedding IS NULL
-RETURN f.id AS id, d.title AS title, f.text AS text
+RETURN f {.id, .index, .text} AS fact, c {.id, .index, document: d.title, document_id: d.id} AS chunk

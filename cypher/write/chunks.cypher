@@ -36,19 +36,18 @@ CALL () {
   UNWIND $chunks AS row
   MATCH (d:Document {id: row.document})
   WHERE d.deleting IS NULL
-    AND NOT EXISTS { (:Chunk {id: row.id})-[:HAS_ATOMIC_FACT]->() }
+    AND NOT EXISTS { (:Chunk {id: row.properties.id})-[:HAS_ATOMIC_FACT]->() }
   RETURN collect({document: d, row: row}) AS new
 }
 WITH new, size(new) = size($chunks) AS all_new
 CALL (new, all_new) {
   UNWIND CASE WHEN all_new THEN new ELSE [] END AS one
   WITH one.document AS d, one.row AS row
-  MERGE (c:Chunk {id: row.id})
-  ON CREATE SET c.corpus = $corpus, c.document = row.document, c.title = d.title, c.text = row.text,
-                c.tokens = row.tokens, c.pending = row.pending
+  MERGE (c:Chunk {id: row.properties.id})
+  ON CREATE SET c.corpus = $corpus, c.document = row.document, c.title = d.title,
+                c.pending = row.pending
   MERGE (d)-[:HAS_CHUNK]->(c)
-  SET c.index = row.index, c.start = row.start, c.end = row.end, c.error = row.error,
-      c.summary = row.summary
+  SET c += row.properties
   RETURN collect({chunk: c, facts: row.facts}) AS written
 }
 CALL (all_new) {
@@ -100,5 +99,5 @@ CALL (marked) {
   }
   RETURN collect(d.id) AS arranged
 }
-RETURN [one IN new | one.row.id] AS new, arranged,
+RETURN [one IN new | one.row.properties.id] AS new, arranged,
        [k IN elements WHERE k.embedding IS NULL | k.id] AS lacking

@@ -32,7 +32,7 @@ from graphreader.agent.state import (
     total_usage,
 )
 from graphreader.agent.tasks import AnswerTask, ClaimCheckTask, Evidence
-from graphreader.documents import without_controls
+from graphreader.documents import Chunk, without_controls
 from graphreader.errors import DecisionError, StoreError, WindowError
 from graphreader.llm.protocols import TokenCallback
 from graphreader.reading import (
@@ -46,7 +46,6 @@ from graphreader.reading import (
     Reading,
 )
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.records import ShownChunk
 from graphreader.text.sentences import language_of
 from graphreader.usage import Usage
 
@@ -276,15 +275,17 @@ async def _with_coverage(
 ) -> Reading:
     """Add the documents, passages and facts that were shown to the paths, and their tokens."""
     try:
-        texts = await explorer.shown_texts(_shown_chunks(paths))
+        read = dict.fromkeys(id_ for path in paths for id_ in path["read"])
+        seen: Seen = reduce(add_seen, (path["seen"] for path in paths), {})
+        shown = await explorer.shown_texts(read, seen)
     except StoreError as error:
         note = f"How much of the texts was read could not be counted: {error}"
         return replace(reading, notes=(*reading.notes, note))
     coverage = Coverage()
-    facts = tuple(fact for one in texts for fact in one.facts)
-    for one in texts:
-        if one.text is not None:
-            coverage.passage(one.document_id, one.start, one.text)
+    facts = tuple(fact.text for one in shown for fact in one.facts)
+    for chunk in (one.chunk for one in shown):
+        if isinstance(chunk, Chunk):
+            coverage.passage(chunk.document_id, chunk.start, chunk.text)
     for fact in facts:
         coverage.derived(fact)
     return replace(
@@ -294,14 +295,6 @@ async def _with_coverage(
         facts_read=facts,
         tokens_read=coverage.tokens,
     )
-
-
-def _shown_chunks(paths: Sequence[PathResult]) -> dict[str, ShownChunk]:
-    seen: Seen = reduce(add_seen, (path["seen"] for path in paths), {})
-    read = dict.fromkeys(id_ for path in paths for id_ in path["read"])
-    return {
-        id_: ShownChunk(id_ in read, seen.get(id_, ())) for id_ in dict.fromkeys((*read, *seen))
-    }
 
 
 def _path(path: PathResult) -> Path:

@@ -10,8 +10,8 @@ from typing import Any
 
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.state import PathResult, Quote, Statement
+from graphreader.documents import ChunkInDocument
 from graphreader.reading import NO_PASSAGE, NOT_IN_THE_TEXTS, Reading
-from graphreader.store.records import StoredChunk
 from graphreader.text.question import parse_question
 from graphreader.text.scripts import HAN_BLOCK, KANA
 from graphreader.text.sentences import language_of, sentence_spans
@@ -33,7 +33,7 @@ _SHORTEST = 4  # characters; a shorter quote, "the" or "a", supports nothing
 _SHORTEST_PIECE = 12  # characters; a shorter piece between ellipses proves nothing
 
 
-def add_quotes(quotes: list[Quote], chunk: StoredChunk, quoted: list[str]) -> list[Quote]:
+def add_quotes(quotes: list[Quote], chunk: ChunkInDocument, quoted: list[str]) -> list[Quote]:
     """A path's quotes, and those of `quoted` that the chunk really contains, each once."""
     spans = [span for quote in quoted for span in passages(quote, chunk.text)]
     verified: list[Quote] = [

@@ -32,11 +32,11 @@ from graphreader.agent.ranking import (
     rank_shared,
 )
 from graphreader.agent.state import (
-    ChunkRef,
     Costs,
     Function,
     NodeRef,
     PathState,
+    QueuedChunk,
     RunState,
     Seen,
     add_costs,
@@ -44,9 +44,10 @@ from graphreader.agent.state import (
     path_result,
 )
 from graphreader.agent.tasks import ChunkTask, FactsTask, NeighborTask
+from graphreader.documents import ChunkFacts, ChunkInDocument, ChunkRef
 from graphreader.errors import DecisionError, WindowError
 from graphreader.reading import FunctionCall
-from graphreader.store.records import ChunkFacts, Neighbor, StoredChunk
+from graphreader.store.records import Neighbor
 
 MAX_NEIGHBORS = 200  # neighbors of a node that are ranked
 MOST_TOGETHER = 4  # short chunks that one prompt shows
@@ -65,7 +66,7 @@ class Exploration:
         """Show a page of the node's facts, unless all is read; choose chunks to read (figure 9)."""
         query = " ".join([state["question"], *state["needs"]])
         records = await self._context.explorer.facts(state["node"]["id"], state["related"])
-        if all(group.chunk in state["read"] for group in records.groups):
+        if all(group.chunk.id in state["read"] for group in records.groups):
             return FIRST_PAGE
         name = state["node"]["name"]
         chunks, remaining = page_of_facts(
@@ -85,14 +86,14 @@ class Exploration:
         decision, task, costs = await self._context.decide(task)
         facts_read, seen = _facts_read(state, chunks, task)
         runtime.stream_writer(facts_read)
-        queue: list[ChunkRef] = []
+        queue: list[QueuedChunk] = []
         if decision.function == "read_chunk":
-            titles = distinct_titles(chunks)
-            chosen = [chunks[n - 1] for n in decision.chunks if 1 <= n <= len(task.groups)]
+            titles = distinct_titles(one.chunk for one in chunks)
+            chosen = [chunks[n - 1].chunk for n in decision.chunks if 1 <= n <= len(task.groups)]
             queue = [
-                {"id": one.chunk, "document": titles[one.document_id], "index": one.index}
+                {"id": one.id, "document": titles[one.document_id], "index": one.index}
                 for one in dict.fromkeys(chosen)
-                if one.chunk not in state["read"]
+                if one.id not in state["read"]
             ]
         argument = "; ".join(label(ref["document"], ref["index"]) for ref in queue)
         function = chosen_function(state, decision, argument)
@@ -137,10 +138,10 @@ class Exploration:
             "read": read,
         }
 
-    async def _next_chunks(self, queue: Sequence[ChunkRef]) -> list[StoredChunk]:
+    async def _next_chunks(self, queue: Sequence[QueuedChunk]) -> list[ChunkInDocument]:
         """The first chunk of the queue with those after it while short; empty if it is deleted."""
         room = self._context.limits.window // 4
-        chunks: list[StoredChunk] = []
+        chunks: list[ChunkInDocument] = []
         for ref in queue[:MOST_TOGETHER]:
             chunk = await self._context.explorer.chunk(ref["id"])
             if chunk is None or (chunks and chunk.tokens > room):
@@ -151,7 +152,7 @@ class Exploration:
                 break
         return chunks
 
-    def _chunk_task(self, state: PathState, chunks: Sequence[StoredChunk]) -> ChunkTask:
+    def _chunk_task(self, state: PathState, chunks: Sequence[ChunkInDocument]) -> ChunkTask:
         labels = [label(ref["document"], ref["index"]) for ref in state["queue"]]
         texts = [(name, chunk.text) for name, chunk in zip(labels, chunks, strict=False)]
         return ChunkTask(
@@ -222,7 +223,7 @@ class Exploration:
         state: PathState,
         function: Function,
         runtime: Runtime[None],
-        queue: Sequence[ChunkRef] = (),
+        queue: Sequence[QueuedChunk] = (),
     ) -> Update:
         """Count the call, and end the path by termination or, with an empty queue, by the limit."""
         call = FunctionCall(**function)
@@ -334,8 +335,8 @@ def _page_after(state: PathState, function: str, shown: int) -> Update:
 
 
 def _queue_adjacent(
-    chunk: StoredChunk, title: str, function: str, queue: list[ChunkRef], read: list[str]
-) -> tuple[str, list[ChunkRef]]:
+    chunk: ChunkInDocument, title: str, function: str, queue: list[QueuedChunk], read: list[str]
+) -> tuple[str, list[QueuedChunk]]:
     """The function's argument in words, and the queue with an adjacent unread chunk first."""
     adjacent = {"read_previous_chunk": chunk.previous, "read_subsequent_chunk": chunk.subsequent}
     if function not in adjacent:
@@ -343,26 +344,27 @@ def _queue_adjacent(
     target = adjacent[function]
     if target is None:
         return "there is none", queue
-    name = label(title, target[1])
-    if target[0] in read:
+    name = label(title, target.index)
+    if target.id in read:
         return f"{name}, already read", queue
-    first: ChunkRef = {"id": target[0], "document": title, "index": target[1]}
-    return name, [first, *(ref for ref in queue if ref["id"] != target[0])]
+    first: QueuedChunk = {"id": target.id, "document": title, "index": target.index}
+    return name, [first, *(ref for ref in queue if ref["id"] != target.id)]
 
 
 def _facts_read(
-    state: PathState, chunks: Sequence[ChunkFacts], task: FactsTask
+    state: PathState, page: Sequence[ChunkFacts[ChunkRef]], task: FactsTask
 ) -> tuple[FactsRead, Seen]:
     facts = tuple(fact for group in task.groups for fact in group.facts)
     labels = tuple(group.label for group in task.groups)
     places: list[tuple[str, int, int]] = []
     seen: Seen = {}
-    for chunk, group in zip(chunks, task.groups, strict=False):
+    for one, group in zip(page, task.groups, strict=False):
+        chunk = one.chunk
         places += [(chunk.document_id, chunk.index, index) for index in group.indexes]
         # The facts right before these, which explain them, were shown as well.
         explaining = [
             n - 1 for n, before in zip(group.indexes, group.before, strict=False) if before
         ]
         if group.indexes:
-            seen[chunk.chunk] = sorted({*group.indexes, *explaining})
+            seen[chunk.id] = sorted({*group.indexes, *explaining})
     return FactsRead(state["path"], state["node"]["name"], facts, labels, tuple(places)), seen

@@ -15,8 +15,9 @@ from typing import TypeVar
 
 from graphreader.agent.state import label
 from graphreader.agent.tasks import FactGroup
+from graphreader.documents import AtomicFact, ChunkFacts, ChunkRef
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.records import ChunkFacts, Context, StoredFact
+from graphreader.store.records import Context
 from graphreader.text.scripts import HAN_RUN
 from graphreader.text.words import fold, terms_of, words_of
 
@@ -78,39 +79,52 @@ def fuse_rankings(rankings: Iterable[Sequence[T]], key: Callable[[T], str]) -> l
 
 
 def page_of_facts(
-    groups: Sequence[ChunkFacts], query: str, shown: int, read: Collection[str] = (), node: str = ""
-) -> tuple[list[ChunkFacts], int]:
+    groups: Sequence[ChunkFacts[ChunkRef]],
+    query: str,
+    shown: int,
+    read: Collection[str] = (),
+    node: str = "",
+) -> tuple[list[ChunkFacts[ChunkRef]], int]:
     """A page of chunks with their best facts, best first, and how many chunks come after it.
 
     It begins after the first `shown` chunks. `read` are the ids of chunks that were read already.
     Words of the name of the `node` are ignored, since all of its chunks share them.
     """
     points = _chunk_scores(groups, query, node)
-    order = sorted(range(len(groups)), key=lambda i: (groups[i].chunk in read, -points[i]))
+    order = sorted(range(len(groups)), key=lambda i: (groups[i].chunk.id in read, -points[i]))
     page = [groups[i] for i in order[shown : shown + CHUNKS_PER_PAGE]]
     return page, len(order) - shown - len(page)
 
 
 async def fact_groups(
-    explorer: GraphExplorer, page: Sequence[ChunkFacts], query: str, read: Collection[str]
+    explorer: GraphExplorer,
+    page: Sequence[ChunkFacts[ChunkRef]],
+    query: str,
+    read: Collection[str],
 ) -> tuple[FactGroup, ...]:
     """Convert facts to the form of prompts: by chunk, with labels, headings and context."""
     best = [rank_by_words(one.facts, lambda fact: fact.text, query) for one in page]
     needed = {
-        one.chunk: [fact.index for fact in facts if needs_context(fact.text)]
+        one.chunk.id: indexes
         for one, facts in zip(page, best, strict=True)
+        if (indexes := [fact.index for fact in facts if needs_context(fact.text)]) or one.headed
     }
-    needed = {one.chunk: needed[one.chunk] for one in page if needed[one.chunk] or one.headed}
     contexts = await explorer.contexts(needed) if needed else {}
-    names = distinct_titles(page)
+    names = distinct_titles(one.chunk for one in page)
     return tuple(
-        _fact_group(one, facts, names[one.document_id], contexts.get(one.chunk), one.chunk in read)
+        _fact_group(
+            one.chunk,
+            facts,
+            names[one.chunk.document_id],
+            contexts.get(one.chunk.id),
+            one.chunk.id in read,
+        )
         for one, facts in zip(page, best, strict=True)
     )
 
 
-def distinct_titles(chunks: Iterable[ChunkFacts]) -> dict[str, str]:
-    """The titles of the documents by id; of equal ones each with the beginning of its id."""
+def distinct_titles(chunks: Iterable[ChunkRef]) -> dict[str, str]:
+    """Return the documents' titles by id; equal titles each with the beginning of the id."""
     titles = {one.document_id: one.document for one in chunks}
     times = Counter(titles.values())
     return {
@@ -127,16 +141,16 @@ def needs_context(fact: str) -> bool:
     return not _NAME_OR_NUMBER.search(fact) and len(fact.split()) < _LONG_WORDS
 
 
-def _chunk_scores(groups: Sequence[ChunkFacts], query: str, node: str) -> list[float]:
+def _chunk_scores(groups: Sequence[ChunkFacts[ChunkRef]], query: str, node: str) -> list[float]:
     """Score each chunk; those of a document that the node or the query names score highest."""
 
-    def text(group: ChunkFacts) -> str:
-        return " ".join([group.document, *(fact.text for fact in group.facts)])
+    def text(group: ChunkFacts[ChunkRef]) -> str:
+        return " ".join([group.chunk.document, *(fact.text for fact in group.facts)])
 
     shared = scores(groups, text, query, node)
     bonus = max(shared, default=0.0) + 1
     return [
-        points + bonus * _is_named(_PARENTHESIS.sub("", group.document), node, query)
+        points + bonus * _is_named(_PARENTHESIS.sub("", group.chunk.document), node, query)
         for points, group in zip(shared, groups, strict=True)
     ]
 
@@ -154,7 +168,7 @@ def _spaced(text: str) -> str:
 
 
 def _fact_group(
-    chunk: ChunkFacts, best: Sequence[StoredFact], title: str, context: Context | None, read: bool
+    chunk: ChunkRef, best: Sequence[AtomicFact], title: str, context: Context | None, read: bool
 ) -> FactGroup:
     listed = {fact.index for fact in best}
     before = context.before if context else {}

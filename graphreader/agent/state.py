@@ -34,8 +34,8 @@ class NodeRef(TypedDict):
     name: str
 
 
-class ChunkRef(TypedDict):
-    """A chunk to be read: `index` is its place in the document of that title."""
+class QueuedChunk(TypedDict):
+    """A chunk that waits to be read; equal titles of documents are told apart in `document`."""
 
     id: str
     document: str
@@ -206,7 +206,7 @@ class PathState(TypedDict, total=False):
     initial_node: NodeRef
     node: NodeRef
     visited: list[str]
-    queue: list[ChunkRef]
+    queue: list[QueuedChunk]
     read: list[str]
     seen: Annotated[Seen, add_seen]
     page: int

@@ -7,8 +7,8 @@ from typing import Literal
 
 from markupsafe import Markup
 
+from graphreader.documents import Chunk
 from graphreader.reading import Citation, Claim, Reading
-from graphreader.store.records import Passage
 from graphreader.text.sentences import language_of
 
 CONTEXT_SHOWN, SHORTEST_FOLD = 700, 300
@@ -127,24 +127,22 @@ def answer_title(reading: Reading) -> str:
     return titles[reading.confidence]
 
 
-def cited_passages(
-    citations: Sequence[Citation], passages: Sequence[Passage]
-) -> list[CitedPassage]:
-    """The cited chunks in the order of their first citations, which are numbered from 1."""
-    known = {(one.document_id, one.chunk): one for one in passages}
+def cited_passages(citations: Sequence[Citation], chunks: Sequence[Chunk]) -> list[CitedPassage]:
+    """Return the cited chunks in the order of their first citations, numbered from 1."""
+    known = {(one.document_id, one.index): one for one in chunks}
     numbers: dict[tuple[str, int], list[int]] = {}
     for number, one in enumerate(citations, 1):
         numbers.setdefault((one.document_id, one.chunk), []).append(number)
     return [
-        _cited_passage({n: citations[n - 1] for n in members}, known.get(chunk))
-        for chunk, members in numbers.items()
+        _cited_passage({n: citations[n - 1] for n in members}, known.get(place))
+        for place, members in numbers.items()
     ]
 
 
-def _cited_passage(citations: dict[int, Citation], passage: Passage | None) -> CitedPassage:
-    spans = {n: _quote_span(one, passage) if passage else None for n, one in citations.items()}
+def _cited_passage(citations: dict[int, Citation], chunk: Chunk | None) -> CitedPassage:
+    spans = {n: _quote_span(one, chunk) if chunk else None for n, one in citations.items()}
     quotes = [(*span, n) for n, span in spans.items() if span]
-    pieces = list(_pieces(passage.text, quotes)) if passage and quotes else []
+    pieces = list(_pieces(chunk.text, quotes)) if chunk and quotes else []
     pieces += [
         PassagePiece("quoted", one.quote, (n,), (n,))
         for n, one in citations.items()
@@ -167,11 +165,11 @@ def _cited_passage(citations: dict[int, Citation], passage: Passage | None) -> C
     )
 
 
-def _quote_span(citation: Citation, passage: Passage) -> tuple[int, int] | None:
-    """The start and end of the quote in the passage; None if an edit removed it."""
-    start = citation.start - passage.start
-    if start < 0 or passage.text[start : start + len(citation.quote)] != citation.quote:
-        start = passage.text.find(citation.quote)
+def _quote_span(citation: Citation, chunk: Chunk) -> tuple[int, int] | None:
+    """Return the start and end of the quote in the chunk; None if an edit removed it."""
+    start = citation.start - chunk.start
+    if start < 0 or chunk.text[start : start + len(citation.quote)] != citation.quote:
+        start = chunk.text.find(citation.quote)
     if start < 0 or not citation.quote:
         return None
     return start, start + len(citation.quote)

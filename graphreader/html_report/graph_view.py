@@ -6,11 +6,10 @@ from itertools import chain, zip_longest
 from typing import Any, Literal
 
 from graphreader.agent.functions import FUNCTIONS
-from graphreader.documents import without_controls
+from graphreader.documents import Chunk, without_controls
 from graphreader.html_report.summary import is_turns, path_colour
 from graphreader.reading import FunctionCall, Path, Reading
 from graphreader.store.catalog import Edge, RunSubgraph
-from graphreader.store.records import Passage
 
 MOST_NODES, MOST_EDGES = 100, 200
 """The most key elements and chunks, and edges of shared facts, that are drawn: readably many."""
@@ -50,21 +49,21 @@ class GraphDrawing:
         return [node for node in self.nodes if node.kind == kind]
 
 
-def visited_ids(reading: Reading, passages: Sequence[Passage]) -> list[str]:
+def visited_ids(reading: Reading, cited: Sequence[Chunk]) -> list[str]:
     """The ids of cited chunks, then of key elements and chunks by turns of the paths."""
     by_turns = chain.from_iterable(zip_longest(*map(_visits, reading.paths)))
-    ids = dict.fromkeys([*(one.id for one in passages), *by_turns])
+    ids = dict.fromkeys([*(one.id for one in cited), *by_turns])
     return [one for one in ids if one]
 
 
 def draw_graph(
-    reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph, chunk: str = "chunk"
+    reading: Reading, cited: Sequence[Chunk], subgraph: RunSubgraph, chunk: str = "chunk"
 ) -> GraphDrawing:
     """Draw the first MOST_NODES of `visited_ids`, and the question where turns begin.
 
     `chunk` is the word for a chunk in the page's language.
     """
-    visited = visited_ids(reading, passages)
+    visited = visited_ids(reading, cited)
     drawn_ids = {one.id: f"element-{one.id}" for one in subgraph.elements}
     drawn_ids |= {one.id: f"chunk-{one.id}" for one in subgraph.chunks}
     # A merged key element is drawn as the one that it was merged into.
@@ -73,7 +72,7 @@ def draw_graph(
     document_ids = {id_: f"document-{id_}" for id_ in documents}
     by_facts = sorted(subgraph.edges, key=lambda edge: -edge.facts)
     edges = [one for one in by_facts if {one.one, one.other} <= set(drawn_ids)][:MOST_EDGES]
-    nodes = list(_graph_nodes(reading, passages, subgraph, edges, drawn_ids, chunk))
+    nodes = list(_graph_nodes(reading, cited, subgraph, edges, drawn_ids, chunk))
     turns = [n for n, path in enumerate(reading.paths, 1) if is_turns(path)]
     if turns and nodes:
         nodes.append(DrawnNode("question", "question", reading.question, "", tuple(turns)))
@@ -96,16 +95,16 @@ def draw_graph(
 
 def _graph_nodes(
     reading: Reading,
-    passages: Sequence[Passage],
+    cited: Sequence[Chunk],
     subgraph: RunSubgraph,
     edges: Sequence[Edge],
     drawn_ids: dict[str, str],
     chunk: str,
 ) -> Iterator[DrawnNode]:
-    chunk_ids = {(one.document_id, one.chunk): one.id for one in passages}
-    cited: dict[str, list[int]] = {}
+    chunk_ids = {(one.document_id, one.index): one.id for one in cited}
+    numbers: dict[str, list[int]] = {}
     for number, one in enumerate(reading.citations, 1):
-        cited.setdefault(chunk_ids.get((one.document_id, one.chunk), ""), []).append(number)
+        numbers.setdefault(chunk_ids.get((one.document_id, one.chunk), ""), []).append(number)
     visits = [{drawn_ids.get(id_) for id_ in _visits(path)} for path in reading.paths]
     starts = [drawn_ids.get(path.node_id) for path in reading.paths]
     names = {one.id: one.name for one in subgraph.elements}
@@ -121,7 +120,7 @@ def _graph_nodes(
             labels[id_],
             tuple(n for n, ids in enumerate(visits, 1) if drawn_id in ids),
             tuple(n for n, start in enumerate(starts, 1) if drawn_id == start),
-            tuple(cited.get(id_, ())),
+            tuple(numbers.get(id_, ())),
             tuple(
                 (names[edge.other if edge.one == id_ else edge.one], edge.facts, edge.fact)
                 for edge in own_edges

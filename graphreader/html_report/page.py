@@ -17,7 +17,7 @@ from jinja2 import BaseLoader, ChoiceLoader, Environment, FunctionLoader, Strict
 from markupsafe import Markup
 
 from graphreader.agent.functions import FUNCTIONS
-from graphreader.documents import without_controls
+from graphreader.documents import Chunk, without_controls
 from graphreader.errors import UsageError
 from graphreader.files import atomic_write
 from graphreader.html_report.citations import (
@@ -32,14 +32,13 @@ from graphreader.reading import Reading
 from graphreader.store.catalog import RunSubgraph, run_subgraph
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.records import Passage
 from graphreader.text.sentences import language_of
 
 CYTOSCAPE_STYLE = ".__________cytoscape_container { position: relative; }"
 """The style that cytoscape.js adds to the page."""
 
 
-def render(reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph) -> str:
+def render(reading: Reading, chunks: Sequence[Chunk], subgraph: RunSubgraph) -> str:
     """The whole page of a reading with the cited chunks and the subgraph that the graph has."""
     library, drawing, script = map(_data, ("cytoscape/cytoscape.min.js", "drawing.js", "page.js"))
     return fill(
@@ -49,13 +48,13 @@ def render(reading: Reading, passages: Sequence[Passage], subgraph: RunSubgraph)
         library=Markup(library),
         drawing_script=Markup(drawing),
         script=Markup(script),
-        **sections(reading, passages, subgraph),
+        **sections(reading, chunks, subgraph),
     )
 
 
 def sections(
     reading: Reading,
-    passages: Sequence[Passage],
+    chunks: Sequence[Chunk],
     subgraph: RunSubgraph,
     under_way: Collection[int] = (),
     *,
@@ -80,11 +79,11 @@ def sections(
         "is_running": is_running,
         "answer_title": answer_title(reading) if is_over else "The answer so far",
         "cited": cited_answer(reading),
-        "passages": cited_passages(reading.citations, passages),
+        "passages": cited_passages(reading.citations, chunks),
         "lanes": lanes,
         "timed": [lane for lane in lanes if not lane.is_turns],
         "columns": max((len(lane.steps) for lane in lanes if not lane.is_turns), default=0),
-        "drawing": draw_graph(reading, passages, subgraph, chunk),
+        "drawing": draw_graph(reading, chunks, subgraph, chunk),
         "cost": cost_tables(reading),
         "functions": list(FUNCTIONS.values()),
     }
@@ -183,24 +182,24 @@ def check(target: Target) -> Path:
 
 async def visited_part(
     connection: Connection, reading: Reading, places: Sequence[tuple[str, int]] = ()
-) -> tuple[list[Passage], RunSubgraph]:
+) -> tuple[list[Chunk], RunSubgraph]:
     """The cited chunks of a reading, and what the graph has of its first MOST_NODES nodes.
 
     Without citations the chunks at `places` (document's id, index) are taken. Raises StoreError.
     """
     cited = [(one.document_id, one.chunk) for one in reading.citations]
-    passages = await GraphExplorer(connection, reading.corpus).passages(cited or places)
-    ids = visited_ids(reading, passages)[:MOST_NODES]
-    return passages, await run_subgraph(connection, reading.corpus, ids)
+    chunks = await GraphExplorer(connection, reading.corpus).chunks(cited or places)
+    ids = visited_ids(reading, chunks)[:MOST_NODES]
+    return chunks, await run_subgraph(connection, reading.corpus, ids)
 
 
 async def write_report(connection: Connection, reading: Reading, target: Target) -> Path:
     """Write the page of a reading; replaces a file. Raises UsageError and StoreError."""
     path = await asyncio.to_thread(check, target)
-    passages, subgraph = await visited_part(connection, reading)
+    chunks, subgraph = await visited_part(connection, reading)
 
     def write() -> None:
-        page = render(reading, passages, subgraph)
+        page = render(reading, chunks, subgraph)
         with _usage_errors(str(path)), atomic_write(path) as file:
             file.write(page.encode())
 

@@ -17,7 +17,6 @@ from itertools import accumulate, pairwise
 from unicodedata import category
 
 from graphreader.documents import Chunk, Document, identity
-from graphreader.store.catalog import ArrangedChunk
 from graphreader.text.scripts import ALL_HAN, KANA
 from graphreader.text.sentences import line_spans, sentence_spans
 from graphreader.tokens import count
@@ -84,7 +83,8 @@ def _chunks(document: Document, spans: Iterable[Span]) -> list[Chunk]:
         text = document.text[start:end]
         id_ = identity(document.id, text, str(seen[text]))
         seen[text] += 1
-        chunks.append(Chunk(id_, document.id, index, start, end, text, tokens))
+        place = id_, index, document.title, document.id
+        chunks.append(Chunk(*place, start, end, text, tokens, document.source))
     return chunks
 
 
@@ -245,7 +245,7 @@ def in_grapheme(text: str, at: int) -> bool:
 _INSIDE_WORD = re.compile(rf"[^\W_{KANA}{ALL_HAN}]{{2}}")
 
 
-def rechunk(document: Document, limit: int, former: Sequence[ArrangedChunk]) -> list[Chunk]:
+def rechunk(document: Document, limit: int, former: Sequence[Chunk]) -> list[Chunk]:
     """The chunks of a document's new text, each of at most `limit` tokens.
 
     A chunk of `former` (a part of the old chunks) is kept if the text still contains it, in order,
@@ -264,8 +264,8 @@ def rechunk(document: Document, limit: int, former: Sequence[ArrangedChunk]) -> 
     return _chunks(document, spans[:-1])
 
 
-def _kept_spans(text: str, former: Sequence[ArrangedChunk], torn: Set[str]) -> list[Span]:
-    """The spans of the former chunks that the text still contains, ascending; ends first."""
+def _kept_spans(text: str, former: Sequence[Chunk], torn: Set[str]) -> list[Span]:
+    """Return the ascending spans of former chunks that the text still has; ends match first."""
     first, begin = 0, 0
     last, end = len(former), len(text)
     while first < last and _stands(text, begin, former[first].text, torn):
@@ -287,13 +287,13 @@ def _kept_spans(text: str, former: Sequence[ArrangedChunk], torn: Set[str]) -> l
     return [(start, start + len(one.text), one.tokens) for start, one in kept]
 
 
-def _placed(chunks: Iterable[ArrangedChunk], start: int) -> Iterator[tuple[int, ArrangedChunk]]:
+def _placed(chunks: Iterable[Chunk], start: int) -> Iterator[tuple[int, Chunk]]:
     for chunk in chunks:
         yield start, chunk
         start += len(chunk.text)
 
 
-def _torn_texts(former: Sequence[ArrangedChunk]) -> set[str]:
+def _torn_texts(former: Sequence[Chunk]) -> set[str]:
     """The texts of chunks that began or ended inside a word, or may have done so."""
     torn = set()
     for before, after in pairwise(former):

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Sequence
 
+from graphreader.documents import AtomicFact
 from graphreader.errors import DecisionError
 from graphreader.ingestion.normalization.merging import is_comparable
 from graphreader.ingestion.report import EmbeddingProgress, Progress, no_progress
@@ -16,7 +17,6 @@ from graphreader.store.writer import (
     DocumentVersion,
     GraphWriter,
     UnembeddedElement,
-    UnembeddedFact,
 )
 
 DOCUMENTS_PER_PAGE = 50  # documents whose facts are reindexed at once
@@ -25,7 +25,7 @@ _QUEUE_SIZE = 50  # lists of new key elements and facts, and documents
 _MAX_DOCUMENTS_WAITING = 50  # waiting documents from which a smaller batch is embedded
 _MAX_WAIT = 1.0  # seconds without new items after which a smaller batch is embedded
 
-Unembedded = UnembeddedElement | UnembeddedFact
+Unembedded = UnembeddedElement | AtomicFact
 Vectors = Sequence[tuple[Unembedded, list[float]]]
 _Completion = tuple[DocumentVersion, Callable[[bool], None]]
 
@@ -57,9 +57,7 @@ class EmbeddingQueue:
         self._documents: deque[tuple[int, _Completion]] = deque()
         self._embedded = 0
 
-    async def put(
-        self, elements: Sequence[UnembeddedElement], facts: Sequence[UnembeddedFact]
-    ) -> None:
+    async def put(self, elements: Sequence[UnembeddedElement], facts: Sequence[AtomicFact]) -> None:
         """Hand over what has no vector; waits while the queue is full."""
         if self._embedder is None:
             return
@@ -135,7 +133,7 @@ class EmbeddingQueue:
         # Another chunk or process may have brought some key elements here before.
         elements = [one.id for one in batch if isinstance(one, UnembeddedElement)]
         lacking = await self._writer.unembedded_among(elements)
-        wanted = [one for one in batch if isinstance(one, UnembeddedFact) or one.id in lacking]
+        wanted = [one for one in batch if isinstance(one, AtomicFact) or one.id in lacking]
         vectors = await embed(self._embedder, wanted)
         await self._written()
         self._writing = {one.id: self._waiting.pop(one.id) for one in batch}
@@ -168,7 +166,7 @@ def embeds_facts(embedder: Embedder) -> bool:
 
 async def embed(embedder: Embedder, batch: Sequence[Unembedded]) -> Vectors:
     """The vectors of a batch. Raises DecisionError."""
-    texts = [one.text if isinstance(one, UnembeddedFact) else one.key for one in batch]
+    texts = [one.with_title if isinstance(one, AtomicFact) else one.key for one in batch]
     return list(zip(batch, await embedder.embed(texts) if texts else [], strict=True))
 
 
@@ -180,7 +178,7 @@ async def write_vectors(writer: GraphWriter, vectors: Vectors) -> None:
         fresh={one.id for one in elements if is_comparable(one.name, one.key)},
     )
     await writer.write_fact_embeddings(
-        [(one.id, vector) for one, vector in vectors if isinstance(one, UnembeddedFact)]
+        [(one.id, vector) for one, vector in vectors if isinstance(one, AtomicFact)]
     )
 
 

@@ -8,13 +8,19 @@ from functools import lru_cache
 
 from pydantic import Field
 
-from graphreader.documents import AtomicFact, Chunk, Document, KeyElement, identity
+from graphreader.documents import (
+    AtomicFact,
+    Chunk,
+    ChunkFacts,
+    Document,
+    KeyElement,
+    identity,
+)
 from graphreader.errors import BudgetError, CutOffError, DecisionError, ReplyError, WindowError
 from graphreader.ingestion.chunking import split
 from graphreader.ingestion.normalization.rules import clean_surface, normalize
 from graphreader.llm.protocols import LONGEST_REPLY, Budget, Decider, Decision, Task, folded
 from graphreader.outline import LONGEST_SUMMARY, shortened
-from graphreader.store.writer import ReadChunk
 from graphreader.text.names import key_elements_of
 from graphreader.text.words import alphanumeric_words, casefolded
 from graphreader.tokens import count
@@ -66,9 +72,9 @@ class ExtractionTask(Task[Extraction]):
 
 @dataclass(frozen=True, slots=True)
 class ExtractionResult:
-    """A chunk with its facts and summary, and how many key elements were not in their facts."""
+    """A chunk with its facts, and how many key elements were not in their facts."""
 
-    read: ReadChunk
+    extracted: ChunkFacts[Chunk]
     usage: Usage = field(default_factory=Usage)
     dropped: int = 0
 
@@ -77,8 +83,9 @@ async def extract(
     decider: Decider, document: Document, chunk: Chunk, budget: Budget | None = None
 ) -> ExtractionResult:
     """Extract one chunk; a useless reply leaves an error. Raises DecisionError that all meet."""
+    chunk = replace(chunk, error=None)
     if not chunk.text.strip():
-        return ExtractionResult(ReadChunk(chunk))
+        return ExtractionResult(ChunkFacts(chunk))
     usage: list[Usage] = []
     try:
         extracted = await _decide(decider, document, chunk.text, budget, usage)
@@ -86,16 +93,15 @@ async def extract(
         kind = type(error).__name__
         logger.warning("Chunk %d of document %s has no facts: %s", chunk.index, document.id, kind)
         logger.debug("The reason: %s", error)
-        return ExtractionResult(ReadChunk(chunk, error=str(error)), sum(usage, Usage()))
+        return ExtractionResult(ChunkFacts(replace(chunk, error=str(error))), sum(usage, Usage()))
     except DecisionError as error:
         error.spent = sum(usage, Usage())
         raise
     facts, dropped = atomic_facts(document.corpus, chunk, extracted.facts)
-    summary = shortened(_clean(extracted.summary), LONGEST_SUMMARY)
+    chunk = replace(chunk, summary=shortened(_clean(extracted.summary), LONGEST_SUMMARY))
     texts = [one.text for one in facts]
     logger.debug("Chunk %d of document %s has the facts: %s", chunk.index, document.id, texts)
-    read = ReadChunk(chunk, facts, summary=summary)
-    return ExtractionResult(read, sum(usage, Usage()), dropped)
+    return ExtractionResult(ChunkFacts(chunk, facts), sum(usage, Usage()), dropped)
 
 
 async def _decide(
@@ -151,7 +157,7 @@ def atomic_facts(
         elements = key_elements(corpus, grounded) or key_elements(corpus, key_elements_of(text))
         if text and elements and text not in facts:
             id_ = identity(chunk.id, text)
-            facts[text] = AtomicFact(id_, chunk.id, len(facts), text, elements)
+            facts[text] = AtomicFact(id_, chunk, len(facts), text, elements)
     return tuple(facts.values()), dropped
 
 

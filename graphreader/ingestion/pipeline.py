@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 
-from graphreader.documents import Chunk, Document
+from graphreader.documents import Chunk, ChunkFacts, Document
 from graphreader.errors import DecisionError, PendingError
 from graphreader.ingestion.chunking import rechunk, split
 from graphreader.ingestion.embedding import EmbeddingQueue
@@ -40,14 +40,7 @@ from graphreader.ingestion.report import (
 from graphreader.llm.protocols import Budget, Decider, Embedder
 from graphreader.settings import OFFLINE
 from graphreader.store.catalog import DocumentState, DocumentStatus
-from graphreader.store.writer import (
-    Deleter,
-    DocumentVersion,
-    GraphWriter,
-    ReadChunk,
-    UnembeddedFact,
-    metadata_of,
-)
+from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, metadata_of
 from graphreader.usage import Usage
 
 LOADED_AT_ONCE, CHARACTERS_AT_ONCE = 8, 50_000
@@ -124,6 +117,9 @@ class DocumentJob:
 
 _Jobs = AsyncGenerator[DocumentJob | DocumentReport]
 
+_Extracted = tuple[DocumentJob, ChunkFacts[Chunk] | None]
+"""A chunk with its facts; None for a document of which no chunk is missing."""
+
 _Loaded = tuple[Document | Refused | None, bool]
 """A document or refusal, and whether it is the last of its source."""
 
@@ -158,7 +154,7 @@ class Pipeline:
         # Chunks from the start of their extraction until they are written.
         self._max_in_flight = 2 * (CHUNKS_PER_WRITE + decider.concurrency)
         self._in_flight = asyncio.Semaphore(self._max_in_flight)
-        self._extracted: asyncio.Queue[tuple[DocumentJob, ReadChunk | None] | None]
+        self._extracted: asyncio.Queue[_Extracted | None]
         self._extracted = asyncio.Queue()  # bounded by _in_flight
         self._filling = asyncio.Lock()
         self._extracting = 0  # chunks whose extraction has begun
@@ -278,18 +274,20 @@ class Pipeline:
         chunks = await asyncio.to_thread(rechunk, document, self._chunk_tokens, former)
         known = await self._status.chunks(document.id)
         # An interrupted edit retired these chunks, and half of their facts may be gone.
-        await self._deleter.delete_chunks([chunk.id for chunk in known if chunk.retired])
-        extracted = {one.id for one in known if one.error is None and not one.retired}
-        missing = [chunk for chunk in chunks if chunk.id not in extracted]
+        await self._deleter.delete_chunks([id_ for id_ in known if known[id_] == "retired"])
+        missing = [chunk for chunk in chunks if known.get(chunk.id) != "extracted"]
         return DocumentJob(document, self._chunk_tokens, len(chunks), missing, chunks)
 
     async def _retry_jobs(self) -> _Jobs:
         documents = await self._status.failed()
         self._progress(SourceCount(len(documents)))
-        for one in documents:
-            self._progress(DocumentStart(one.title, one.failed, one.failed, one.tokens))
+        for id_ in documents:
+            record = await self._status.failed_chunks(id_)
+            if record:
+                failed, tokens = len(record.failed), sum(one.tokens for one in record.failed)
+                self._progress(DocumentStart(record.document.title, failed, failed, tokens))
             self._progress(SourceEnd())
-            if record := await self._status.failed_chunks(one.id):
+            if record:
                 yield DocumentJob(
                     record.document,
                     record.chunk_tokens,
@@ -342,8 +340,7 @@ class Pipeline:
         else:
             self._usage += result.usage
             self._dropped += result.dropped
-            pending = job.arrangement is not None
-            self._extracted.put_nowait((job, replace(result.read, pending=pending)))
+            self._extracted.put_nowait((job, result.extracted))
         finally:
             self._extracting -= 1
 
@@ -369,9 +366,9 @@ class Pipeline:
         while batch := await self._next_batch():
             await self._write_batch(batch)
 
-    async def _next_batch(self) -> list[tuple[DocumentJob, ReadChunk | None]]:
+    async def _next_batch(self) -> list[_Extracted]:
         """What the next transaction writes; nothing at the end. The writers take turns."""
-        batch: list[tuple[DocumentJob, ReadChunk | None]] = []
+        batch: list[_Extracted] = []
         async with self._filling:
             with suppress(TimeoutError):
                 async with asyncio.timeout(None) as filling:
@@ -387,33 +384,32 @@ class Pipeline:
                         batch.append(item)
         return batch
 
-    async def _write_batch(self, batch: Sequence[tuple[DocumentJob, ReadChunk | None]]) -> None:
+    async def _write_batch(self, batch: Sequence[_Extracted]) -> None:
         jobs = list({id(job): job for job, _ in batch}.values())
         new_nodes = [job.document for job in jobs if not (job.is_retry or job.has_node)]
         chunks = [chunk for _, chunk in batch if chunk is not None]
         for job, _ in batch:
             job.sent += 1
+        pending = [job.document.id for job in jobs if job.arrangement is not None]
         whole = [job.version for job in jobs if job.is_new and job.sent == len(job.missing)]
-        result = await self._writer.write_chunks(chunks, new_nodes, self._chunk_tokens, whole=whole)
+        result = await self._writer.write_chunks(
+            chunks, new_nodes, self._chunk_tokens, pending=pending, whole=whole
+        )
         for job in jobs:
             job.has_node = True
             job.arranged = job.arranged or job.document.id in result.arranged
             if job.is_new and job.document.id in result.shared:
                 job.arrangement = job.missing  # another process reads the same document
-        facts = [
-            UnembeddedFact.of(fact.id, job.document.title, fact.text)
-            for job, read in batch
-            for fact in (read.facts if read else ())
-        ]
+        facts = [fact for one in chunks for fact in one.facts]
         await self._embedding.put(result.unembedded, facts)
-        for job, read in batch:
-            if read is not None:
+        for job, one in batch:
+            if one is not None:
                 job.written += 1
-                job.facts += len(read.facts)
-                if read.error is not None:
-                    job.failed.append(FailedChunk(read.chunk.index, read.error))
-                title, tokens = job.document.title, read.chunk.tokens
-                self._progress(ChunkProgress(title, 1, len(read.facts), tokens, self._usage))
+                job.facts += len(one.facts)
+                if one.chunk.error is not None:
+                    job.failed.append(FailedChunk(one.chunk.index, one.chunk.error))
+                title, tokens = job.document.title, one.chunk.tokens
+                self._progress(ChunkProgress(title, 1, len(one.facts), tokens, self._usage))
             self._in_flight.release()
         await self._finish([job for job in jobs if job.is_written])
         for job in jobs:

@@ -24,7 +24,14 @@ from typing import Annotated, Any, BinaryIO, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from graphreader.documents import AtomicFact, Chunk, Document, KeyElement, identity
+from graphreader.documents import (
+    AtomicFact,
+    Chunk,
+    ChunkFacts,
+    Document,
+    KeyElement,
+    identity,
+)
 from graphreader.errors import UsageError
 from graphreader.files import atomic_write, structure_of
 from graphreader.ingestion.loading.content import MAX_SOURCE, MAX_TITLE
@@ -33,7 +40,7 @@ from graphreader.llm.protocols import is_storable
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog, DocumentState, DocumentStatus
 from graphreader.store.connection import Connection, Row
-from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk
+from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter
 
 CHUNKS_IN_MEMORY = 500
 MOST_BYTES = 2**30
@@ -224,7 +231,7 @@ async def _exported_documents(
         for row in await connection.read(
             "read/chunks_in_full", corpus=report.corpus, ids=list(page)
         ):
-            chunks[page[row["id"]]].append(_chunk(row))
+            chunks[page[row["chunk"]["id"]]].append(_chunk(row))
     documents = []
     for row in rows:
         document = _document(row, chunks[row["id"]])
@@ -259,10 +266,7 @@ def _chunk(row: Row) -> ChunkRecord:
         )
         for one in row["facts"]
     )
-    return ChunkRecord(
-        **{name: row[name] for name in ChunkRecord.model_fields if name != "facts"},
-        facts=tuple(facts),
-    )
+    return ChunkRecord(**row["chunk"], facts=tuple(facts))
 
 
 def _packed(vector: Sequence[float]) -> str:
@@ -450,7 +454,7 @@ class _Importer:
                 self._document(id_, one) for id_, one in wanted.items() if one.chunk_tokens == limit
             ]
             await self._writer.write_chunks([], documents, limit)
-        chunks = {id_: self._read_chunks(id_, one) for id_, one in wanted.items()}
+        chunks = {id_: self._chunks(id_, one) for id_, one in wanted.items()}
         every_chunk = [chunk for own in chunks.values() for chunk in own]
         for start in range(0, len(every_chunk), LINES_PER_BATCH):
             await self._writer.write_chunks(every_chunk[start : start + LINES_PER_BATCH])
@@ -463,7 +467,7 @@ class _Importer:
         new = [one for id_, one in versions.items() if id_ not in states]
         await self._writer.write_chunks([], whole=new)
         for id_ in versions.keys() & states.keys():  # chunks that the file lacks are of another cut
-            own = [read.chunk for read in chunks[id_]]
+            own = [one.chunk for one in chunks[id_]]
             await self._deleter.delete_chunks(await self._writer.arrange(versions[id_], own))
         self._versions += versions.values()
 
@@ -486,24 +490,25 @@ class _Importer:
         values = record.model_dump(exclude={"chunk_tokens", "chunks"})
         return Document(corpus=self._corpus, id=id_, text="", **values)
 
-    def _read_chunks(self, document: str, record: DocumentRecord) -> list[ReadChunk]:
+    def _chunks(self, document: str, record: DocumentRecord) -> list[ChunkFacts[Chunk]]:
         times: Counter[str] = Counter()
         chunks = []
         for one in record.chunks:
             id_ = identity(document, one.text, str(times[one.text]))
             times[one.text] += 1
-            place = one.model_dump(exclude={"error", "facts", "summary"})
-            facts = tuple(self._fact(id_, n, fact) for n, fact in enumerate(one.facts))
-            chunk = Chunk(id=id_, document=document, **place)
-            chunks.append(ReadChunk(chunk, facts, one.error, summary=one.summary or ""))
+            values = one.model_dump(exclude={"facts"}, exclude_none=True)
+            place = {"document": record.title, "document_id": document, "source": record.source}
+            chunk = Chunk.of({"id": id_, **place, **values})
+            facts = tuple(self._fact(chunk, n, fact) for n, fact in enumerate(one.facts))
+            chunks.append(ChunkFacts(chunk, facts))
         return chunks
 
-    def _fact(self, chunk: str, index: int, record: FactRecord) -> AtomicFact:
+    def _fact(self, chunk: Chunk, index: int, record: FactRecord) -> AtomicFact:
         elements = tuple(
             KeyElement(identity(self._corpus, key), key, surface)
             for surface, key in record.key_elements.items()
         )
-        return AtomicFact(identity(chunk, record.text), chunk, index, record.text, elements)
+        return AtomicFact(identity(chunk.id, record.text), chunk, index, record.text, elements)
 
     async def _import_key_elements(self, records: Sequence[KeyElementRecord]) -> None:
         """Write missing vectors of key elements; normalization compares them."""
@@ -522,7 +527,7 @@ def _is_further(state: DocumentState, record: DocumentRecord) -> bool:
 
 
 def _fact_vectors(
-    record: DocumentRecord, chunks: Sequence[ReadChunk]
+    record: DocumentRecord, chunks: Sequence[ChunkFacts[Chunk]]
 ) -> Iterator[tuple[str, list[float]]]:
     """Yield (id of the fact, vector) for the facts of a document."""
     for one, chunk in zip(record.chunks, chunks, strict=True):

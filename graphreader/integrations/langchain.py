@@ -14,10 +14,10 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field
 
 from graphreader.agent.run_view import RunView
+from graphreader.documents import Chunk
 from graphreader.errors import GraphReaderError
 from graphreader.reading import Reader, Reading
 from graphreader.settings import ModeName
-from graphreader.store.records import Passage
 from graphreader.sync import run
 
 TOOL_NAME = "ask_texts"
@@ -113,21 +113,21 @@ class GraphReaderRetriever(BaseRetriever):
         async with aclosing(self.reader.astream(query, mode=self.mode)) as events:
             async for event in events:
                 view.apply(event)
-        passages = await self.reader.apassages(list(view.shown))
-        in_order = sorted(passages, key=lambda one: (one.document, one.document_id, one.chunk))
+        chunks = await self.reader.apassages(list(view.shown))
+        in_order = sorted(chunks, key=lambda one: (one.document, one.document_id, one.index))
         documents = [
             document
-            for passage in in_order
-            for document in _documents(view, view.so_far(), passage)
+            for chunk in in_order
+            for document in _documents(view, view.so_far(), chunk)
             if self.facts or document.metadata["kind"] == "chunk"
         ]
         documents.sort(key=lambda one: (not one.metadata["cited"], -len(one.metadata["paths"])))
         return documents[: self.k]
 
 
-def _documents(view: RunView, reading: Reading, passage: Passage) -> Iterable[Document]:
-    """Yield a passage's LangChain documents: the whole chunk if it was read, and its facts."""
-    place = (passage.document_id, passage.chunk)
+def _documents(view: RunView, reading: Reading, chunk: Chunk) -> Iterable[Document]:
+    """Yield a chunk's LangChain documents: the whole chunk if it was read, and its facts."""
+    place = (chunk.document_id, chunk.index)
     cited = [one for one in reading.citations if (one.document_id, one.chunk) == place]
     shown = view.shown[place]
     for fact in sorted(shown, key=lambda one: one or _WHOLE):
@@ -135,18 +135,18 @@ def _documents(view: RunView, reading: Reading, passage: Passage) -> Iterable[Do
         metadata = {
             "kind": "chunk" if fact is None else "atomic_fact",
             "corpus": reading.corpus,
-            "document": passage.document,
-            "document_id": passage.document_id,
-            "source": passage.source,
-            "chunk": passage.chunk,
-            "start": passage.start,
-            "end": passage.end,
+            "document": chunk.document,
+            "document_id": chunk.document_id,
+            "source": chunk.source,
+            "chunk": chunk.index,
+            "start": chunk.start,
+            "end": chunk.end,
             "paths": sorted(shown[fact].paths),
             "cited": bool(quotes),
             "quotes": quotes,
         }
         if fact is None:
-            yield Document(id=passage.id, page_content=passage.text, metadata=metadata)
+            yield Document(id=chunk.id, page_content=chunk.text, metadata=metadata)
         else:
             metadata["key_elements"] = sorted(shown[fact].nodes)
             yield Document(page_content=fact[1], metadata=metadata)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from graphreader.documents import Chunk, Document, without_surrogates
+from graphreader.documents import Chunk, ChunkRef, Document, without_surrogates
 from graphreader.errors import UnknownCorpusError, UnknownDocumentError
 from graphreader.files import file_source
 from graphreader.store.connection import Connection, Row
@@ -182,32 +182,8 @@ class DocumentState:
     read_chunks: int
 
 
-@dataclass(frozen=True, slots=True)
-class KnownChunk:
-    """A chunk in the graph; `error` says why it has no facts; a `retired` one is being deleted."""
-
-    id: str
-    error: str | None
-    retired: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ArrangedChunk:
-    """A chunk of a document's former text; `start` counts characters of that text."""
-
-    start: int
-    text: str
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class FailedSummary:
-    """The number of a document's chunks without facts, and the sum of their tokens."""
-
-    id: str
-    title: str
-    failed: int
-    tokens: int
+ChunkStatus = Literal["extracted", "failed", "retired"]
+"""Whether a chunk has its facts, or an error in place of them, or is being deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,20 +208,19 @@ class DocumentStatus:
         rows = await self._read("document_states", documents=list(documents))
         return {row["id"]: DocumentState(**row) for row in rows}
 
-    async def chunks(self, document: str) -> list[KnownChunk]:
-        """Return all chunks of a document, also those of an interrupted edit."""
+    async def chunks(self, document: str) -> dict[str, ChunkStatus]:
+        """Return the status of all chunks of a document by id, also after an interrupted edit."""
         rows = await self._read("document_chunks", document=document)
-        return [KnownChunk(**row) for row in rows]
+        return {row["id"]: row["status"] for row in rows}
 
-    async def arranged(self, document: str) -> list[ArrangedChunk]:
+    async def arranged(self, document: str) -> list[Chunk]:
         """Return the chunks of a document in the order of its last complete text."""
         rows = await self._read("arranged_chunks", document=document)
-        return [ArrangedChunk(**row) for row in rows]
+        return [Chunk.of(row["chunk"]) for row in rows]
 
-    async def failed(self) -> list[FailedSummary]:
-        """Return the documents with chunks that have no facts, by title."""
-        rows = await self._read("failed_documents")
-        return [FailedSummary(**row) for row in rows]
+    async def failed(self) -> list[str]:
+        """Return the ids of the documents with chunks that have no facts, by title."""
+        return [row["id"] for row in await self._read("failed_documents")]
 
     async def failed_chunks(self, document: str) -> FailedDocument | None:
         """Return a document with its chunks that have no facts; None where all have facts."""
@@ -257,7 +232,7 @@ class DocumentStatus:
             Document(corpus=self._corpus, text="", **row["document"]),
             row["chunk_tokens"],
             row["chunks"],
-            tuple(Chunk(document=document, **chunk) for chunk in row["failed"]),
+            tuple(map(Chunk.of, row["failed"])),
         )
 
     async def _read(self, name: str, **values: Any) -> list[Row]:
@@ -265,16 +240,6 @@ class DocumentStatus:
 
 
 FACTS_OF_AN_ELEMENT = 250  # facts of one key element that are searched for further key elements
-
-
-@dataclass(frozen=True, slots=True)
-class RunChunk:
-    """A chunk without its text; `index` is its position in the document of that title."""
-
-    id: str
-    index: int
-    document: str
-    document_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +257,7 @@ class RunSubgraph:
     """What still exists of a run, in order; `merged` leads to the present key elements."""
 
     elements: tuple[Node, ...] = ()
-    chunks: tuple[RunChunk, ...] = ()
+    chunks: tuple[ChunkRef, ...] = ()
     edges: tuple[Edge, ...] = ()
     merged: Mapping[str, str] = field(default_factory=dict)
 
@@ -306,7 +271,7 @@ async def run_subgraph(connection: Connection, corpus: str, ids: Sequence[str]) 
     elements = {one["id"]: Node(one["id"], one["name"]) for one in row["elements"]}
     return RunSubgraph(
         tuple(elements.values()),
-        tuple(RunChunk(**one) for one in row["chunks"]),
+        tuple(ChunkRef(**one) for one in row["chunks"]),
         tuple(_distinct_edges([*row["named"], *row["shared"]])),
         {one["asked"]: one["id"] for one in row["elements"] if one["asked"] != one["id"]},
     )

@@ -2,10 +2,18 @@
 
 import shlex
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
+from graphreader.documents import (
+    AtomicFact,
+    Chunk,
+    ChunkFacts,
+    ChunkInDocument,
+    ChunkRef,
+    Scored,
+)
 from graphreader.outline import LONGEST_SUMMARY, OutlineEntry, shortened
 from graphreader.store.connection import Connection, Row
 from graphreader.store.full_text import (
@@ -16,21 +24,7 @@ from graphreader.store.full_text import (
     key_element_queries,
     rank_by_words,
 )
-from graphreader.store.records import (
-    ChunkFacts,
-    ChunkHit,
-    Context,
-    Element,
-    Neighbor,
-    Node,
-    NodeFacts,
-    Passage,
-    Profile,
-    ShownChunk,
-    ShownTexts,
-    StoredChunk,
-    StoredFact,
-)
+from graphreader.store.records import Context, Element, Neighbor, Node, NodeFacts, Profile
 from graphreader.store.search import (
     NOT_INDEXED,
     find_named,
@@ -111,8 +105,8 @@ class GraphExplorer:
         queries: Sequence[str],
         limit: int,
         vectors: Sequence[Sequence[float]] | None = None,
-    ) -> list[list[ChunkHit]]:
-        """Return for each query (with its vector) at most so many chunks, best first, or none."""
+    ) -> list[list[Scored[ChunkFacts[Chunk]]]]:
+        """Return for each query (with its vector) at most `limit` chunks, best first, or none."""
         frequent = (await self._frequent_words()).facts
         return await search_chunks(self.connection, self.corpus, queries, limit, vectors, frequent)
 
@@ -153,8 +147,9 @@ class GraphExplorer:
             return NodeFacts((), 0)
         groups = []
         for row in rows[0]["rows"]:
-            facts = tuple(StoredFact(**fact) for fact in row.pop("facts"))
-            groups.append(ChunkFacts(facts=facts, **row))
+            chunk = ChunkRef(**row["chunk"])
+            facts = tuple(AtomicFact.of(fact, chunk) for fact in row["facts"])
+            groups.append(ChunkFacts(chunk, facts, row["headed"]))
         return NodeFacts(tuple(groups), rows[0]["total"])
 
     async def neighbors(
@@ -189,43 +184,50 @@ class GraphExplorer:
         rows = await self._rows("contexts", chunks=values)
         return {row["id"]: Context(row["heading"], dict(row["before"])) for row in rows}
 
-    async def chunk(self, id_: str) -> StoredChunk | None:
+    async def chunk(self, id_: str) -> ChunkInDocument | None:
         """Return a chunk by its id, None if it is deleted."""
         rows = await self._read("chunk", id=id_)
         if not rows:
             return None
-        row = rows[0]
-        return StoredChunk(
-            previous=_id_and_index(row.pop("previous")),
-            subsequent=_id_and_index(row.pop("subsequent")),
-            page_starts=tuple(row.pop("page_starts")),
-            headings=tuple(zip(row.pop("heading_starts"), row.pop("headings"), strict=True)),
-            **row,
-        )
+        row = rows[0]["chunk"]
+        for name in ("previous", "subsequent"):
+            row[name] = ChunkRef(**row[name]) if row[name] else None
+        row["page_starts"] = tuple(row["page_starts"])
+        row["headings"] = tuple(zip(row["heading_starts"], row["headings"], strict=True))
+        return ChunkInDocument.of(row)
 
     async def only_document(self) -> str | None:
         """Return the id of the corpus's document if it has only one."""
         rows = await self._read("only_document")
         return str(rows[0]["id"]) if rows else None
 
-    async def shown_texts(self, chunks: Mapping[str, ShownChunk]) -> list[ShownTexts]:
-        """Return the texts that a run was shown of each chunk; deleted chunks are left out."""
-        values = [
-            {"id": id_, "read": one.read, "facts": list(one.facts)} for id_, one in chunks.items()
-        ]
-        rows = {row.pop("id"): row for row in await self._rows("shown_texts", chunks=values)}
-        present = [rows[id_] for id_ in chunks if id_ in rows]
-        return [ShownTexts(facts=tuple(row.pop("facts")), **row) for row in present]
+    async def shown_texts(
+        self, read: Collection[str], seen: Mapping[str, Sequence[int]]
+    ) -> list[ChunkFacts[ChunkRef]]:
+        """Return the chunks and facts that a run was shown; deleted chunks are left out.
 
-    async def passages(self, places: Sequence[tuple[str, int]]) -> list[Passage]:
+        `read` are the ids of chunks that were read in full, which are given with their text;
+        `seen` has the indexes of facts by the ids of their chunks.
+        """
+        ids = dict.fromkeys((*read, *seen))
+        values = [{"id": id_, "read": id_ in read, "facts": list(seen.get(id_, ()))} for id_ in ids]
+        rows = {row["chunk"]["id"]: row for row in await self._rows("shown_texts", chunks=values)}
+        shown = []
+        for row in (rows[id_] for id_ in ids if id_ in rows):
+            chunk = Chunk.of(row["chunk"]) if row["read"] else ChunkRef(**row["chunk"])
+            facts = tuple(AtomicFact.of(fact, chunk) for fact in row["facts"])
+            shown.append(ChunkFacts(chunk, facts))
+        return shown
+
+    async def chunks(self, places: Sequence[tuple[str, int]]) -> list[Chunk]:
         """Return chunks by (id of the document, index), each once; deleted ones are left out."""
-        chunks: dict[str, list[int]] = {}
-        for document, chunk in places:
-            chunks.setdefault(document, []).append(chunk)
-        documents = [{"document": id_, "chunks": indexes} for id_, indexes in chunks.items()]
-        rows = await self._rows("passages", documents=documents)
-        passages = {(row["document_id"], row["chunk"]): Passage(**row) for row in rows}
-        return [passages[place] for place in dict.fromkeys(places) if place in passages]
+        indexes: dict[str, list[int]] = {}
+        for document, index in places:
+            indexes.setdefault(document, []).append(index)
+        documents = [{"document": id_, "chunks": own} for id_, own in indexes.items()]
+        rows = map(Chunk.of, await self._rows("chunks", documents=documents))
+        chunks = {(chunk.document_id, chunk.index): chunk for chunk in rows}
+        return [chunks[place] for place in dict.fromkeys(places) if place in chunks]
 
     async def outline(self, document: str) -> list[OutlineEntry]:
         """Return the outline of a document by its id, a chunk an entry; at most OUTLINE_CHUNKS."""
@@ -265,7 +267,3 @@ def _nodes(rows: Sequence[Row]) -> list[Node]:
 
 def _bounds(related: Sequence[str]) -> dict[str, Any]:
     return {"related": list(related), "most": FACTS_OF_A_NODE, "each": FACTS_OF_A_RELATED_NODE}
-
-
-def _id_and_index(row: Row | None) -> tuple[str, int] | None:
-    return None if row is None else (row["id"], row["index"])

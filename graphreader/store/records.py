@@ -1,8 +1,10 @@
 """The records of the graph for the agent and for users: nodes, facts, chunks. Plain data."""
 
-from bisect import bisect_right
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from graphreader.documents import AtomicFact, ChunkFacts, ChunkRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,20 +23,6 @@ class Element:
     name: str
     aliases: tuple[str, ...]
     facts: int
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A chunk in full: index, title and source of its document, start and end in characters."""
-
-    id: str
-    document: str
-    document_id: str
-    source: str
-    chunk: int
-    start: int
-    end: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,45 +51,10 @@ class Neighbor:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredFact:
-    """An atomic fact; `index` is its position among those of its chunk."""
-
-    index: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkHit:
-    """A chunk that a search returns: its matching `facts`, and of how many `chunks` it is."""
-
-    id: str
-    index: int
-    document: str
-    document_id: str
-    tokens: int
-    text: str
-    facts: tuple[StoredFact, ...]
-    score: float
-    chunks: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkFacts:
-    """Facts of one chunk, in their order; `headed`: the document has headings."""
-
-    chunk: str
-    index: int
-    document: str
-    document_id: str
-    facts: tuple[StoredFact, ...]
-    headed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class NodeFacts:
     """Facts of one node in the order of the texts; `total` counts all of its facts."""
 
-    groups: tuple[ChunkFacts, ...]
+    groups: tuple[ChunkFacts[ChunkRef], ...]
     total: int
 
     @property
@@ -119,70 +72,17 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownChunk:
-    """The part of a chunk that a run was shown: all of it, or facts, by their indexes in it."""
-
-    read: bool
-    facts: Sequence[int] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTexts:
-    """The texts of a `ShownChunk`; `text` is the whole chunk, from `start` of its document on."""
-
-    document_id: str
-    start: int
-    text: str | None
-    facts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
-    """A chunk in full; `previous` and `subsequent` are (id, index), or None at the edges.
-
-    `index` counts from 0. `start`, `page_starts` and those of `headings` (start, text) are
-    characters of the document; `first_page` is the page on which the chunk begins, 0 without pages.
-    """
-
-    id: str
-    index: int
-    document: str
-    document_id: str
-    start: int
-    text: str
-    tokens: int
-    previous: tuple[str, int] | None
-    subsequent: tuple[str, int] | None
-    first_page: int = 0
-    page_starts: tuple[int, ...] = ()
-    headings: tuple[tuple[int, str], ...] = ()
-
-    def page(self, position: int) -> int | None:
-        """The page number of a position in it, None where the document has no pages."""
-        return self.first_page + bisect_right(self.page_starts, position) or None
-
-    def heading(self, position: int) -> str | None:
-        """Return the last heading that begins at a position in it or before."""
-        return next((title for at, title in reversed(self.headings) if at <= position), None)
-
-
-@dataclass(frozen=True, slots=True)
-class FactLocation:
-    """An atomic fact and its place: `chunk` is the index of its chunk in the document."""
-
-    text: str
-    document: str
-    document_id: str
-    chunk: int
-
-
-@dataclass(frozen=True, slots=True)
 class ElementFacts:
     """The facts of a key element in the order of the texts; of a hub only some of the `total`."""
 
     element: Element
-    facts: tuple[FactLocation, ...]
+    facts: tuple[AtomicFact, ...]
     total: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        facts = [fact.as_dict() for fact in self.facts]
+        return {"element": asdict(self.element), "facts": facts, "total": self.total}
 
 
 @dataclass(frozen=True, slots=True)

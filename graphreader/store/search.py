@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
+from graphreader.documents import AtomicFact, Chunk, ChunkFacts, Scored, identity
 from graphreader.store.connection import Connection, Row
 from graphreader.store.full_text import (
     TERMS_VERSION,
@@ -22,7 +23,7 @@ from graphreader.store.full_text import (
     term_scores,
     terms_queries,
 )
-from graphreader.store.records import ChunkHit, Element, StoredFact
+from graphreader.store.records import Element
 from graphreader.text.names import names_of
 from graphreader.text.scripts import han_pairs
 from graphreader.text.words import (
@@ -104,10 +105,11 @@ async def search_chunks(
     limit: int,
     vectors: Sequence[Sequence[float]] | None,
     frequent: Collection[str] = (),
-) -> list[list[ChunkHit]]:
-    """Return, for each query, the chunks whose facts and titles match it, best first.
+) -> list[list[Scored[ChunkFacts[Chunk]]]]:
+    """Return for each query the chunks whose facts and titles match it, with these facts.
 
-    Terms that are `frequent` in the facts are searched only together with others.
+    The best chunk comes first, and its best fact. Terms that are `frequent` in the facts are
+    searched only together with others.
     """
     found: list[_Candidates] = [{} for _ in queries]
     parsed = [_Query.of(text) for text in queries]
@@ -120,15 +122,17 @@ async def search_chunks(
     ]
     ids = list(dict.fromkeys(one.id for ranking in rankings for one in ranking))
     rows = await connection.read("read/chunk_hits", corpus=corpus, ids=ids) if ids else []
-    by_id = {row["id"]: row for row in rows[0]["rows"]} if rows else {}
+    by_id = {row["id"]: Chunk.of(row) for row in rows[0]["rows"]} if rows else {}
     return [
-        [
-            ChunkHit(**by_id[one.id], facts=one.facts, score=one.score)
-            for one in ranking
-            if one.id in by_id
-        ]
-        for ranking in rankings
+        [_hit(by_id[one.id], one) for one in ranking if one.id in by_id] for ranking in rankings
     ]
+
+
+def _hit(chunk: Chunk, ranked: "_Ranked") -> Scored[ChunkFacts[Chunk]]:
+    facts = [
+        AtomicFact(identity(chunk.id, text), chunk, index, text) for index, text in ranked.facts
+    ]
+    return Scored(ChunkFacts(chunk, tuple(facts)), ranked.score)
 
 
 async def _match_terms(
@@ -225,8 +229,10 @@ def _add(chunks: _Candidates, rows: Iterable[Sequence[Any]]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
+    """The id of a chunk, and the indexes and texts of its matching facts, best first."""
+
     id: str
-    facts: tuple[StoredFact, ...]
+    facts: tuple[tuple[int, str], ...]
     score: float
 
 
@@ -315,7 +321,7 @@ def _vote(
     }
 
 
-def _best_facts(chunk: _Candidate, votes: _Votes) -> tuple[StoredFact, ...]:
+def _best_facts(chunk: _Candidate, votes: _Votes) -> tuple[tuple[int, str], ...]:
     """Return the facts of a chunk that match by words or by vector, best first."""
     highest = max(votes.facts.values(), default=1.0)
 
@@ -324,7 +330,7 @@ def _best_facts(chunk: _Candidate, votes: _Votes) -> tuple[StoredFact, ...]:
 
     matching = votes.facts.keys() | chunk.cosines.keys()
     return tuple(
-        StoredFact(index, chunk.facts[index])
+        (index, chunk.facts[index])
         for index in sorted(matching, key=lambda index: (-score(index), index))
     )
 

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from graphreader.documents import AtomicFact, Chunk, Document
+from graphreader.documents import AtomicFact, Chunk, ChunkFacts, ChunkRef, Document
 from graphreader.errors import EmbeddingMismatchError, StoreError
 from graphreader.reading import Reading
 from graphreader.store.connection import Connection, Row, Run
@@ -30,19 +30,8 @@ _CHUNKS_PER_DELETE = 250
 
 
 @dataclass(frozen=True, slots=True)
-class ReadChunk:
-    """A chunk with facts and summary, or an `error`; `pending` until it is arranged."""
-
-    chunk: Chunk
-    facts: tuple[AtomicFact, ...] = ()
-    error: str | None = None
-    pending: bool = False
-    summary: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class DocumentVersion:
-    """A text of a document and its cut, as "sha256/tokens of a chunk"; `chunks` is their number."""
+    """A version of a document: hash of its text and chunk size, "sha256/tokens", and `chunks`."""
 
     id: str
     version: str
@@ -50,7 +39,7 @@ class DocumentVersion:
 
     @classmethod
     def of(cls, id_: str, sha256: str, chunk_tokens: int, chunks: int) -> "DocumentVersion":
-        """The version of a text that is cut into chunks of at most so many tokens."""
+        """Return the version of a text that is cut into chunks of at most `chunk_tokens`."""
         return cls(id_, f"{sha256}/{chunk_tokens}", chunks)
 
 
@@ -61,19 +50,6 @@ class UnembeddedElement:
     id: str
     key: str
     name: str
-
-
-@dataclass(frozen=True, slots=True)
-class UnembeddedFact:
-    """A fact without a vector; `text` is that of the fact behind the title of its document."""
-
-    id: str
-    text: str
-
-    @classmethod
-    def of(cls, id_: str, title: str, text: str) -> "UnembeddedFact":
-        """A fact of a document of this title."""
-        return cls(id_, f"{title}: {text}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +90,21 @@ class GraphWriter:
 
     async def write_chunks(
         self,
-        chunks: Sequence[ReadChunk],
+        chunks: Sequence[ChunkFacts[Chunk]],
         beginning: Sequence[Document] = (),
         chunk_tokens: int = 0,
         *,
+        pending: Collection[str] = (),
         whole: Sequence[DocumentVersion] = (),
     ) -> WriteResult:
         """Write the documents `beginning` and chunks, in one message and one transaction.
 
-        Links the chunks of new documents that are `whole`, where all of them are written.
+        Chunks of the documents `pending`, by id, stand apart until `arrange`. Links the chunks of
+        new documents that are `whole`, where all of them are written.
         """
         left = chunks
         while True:
-            values = self._values(left, beginning, chunk_tokens, whole)
+            values = self._values(left, beginning, chunk_tokens, pending, whole)
             [result] = await self._write("chunks", **values)
             new = set(result["new"])
             if len(new) in (0, len(left)):
@@ -139,7 +117,7 @@ class GraphWriter:
                 for id_, key, surfaces in values["elements"]
                 if id_ in lacking
             ],
-            frozenset(one.chunk.document for one in chunks if one.chunk.id not in new),
+            frozenset(one.chunk.document_id for one in chunks if one.chunk.id not in new),
             frozenset(result["arranged"]),
         )
 
@@ -180,10 +158,10 @@ class GraphWriter:
         [row] = await self._read("unembedded_among", ids=list(elements))
         return set(row["ids"])
 
-    async def unembedded_facts(self, documents: Sequence[str]) -> list[UnembeddedFact]:
+    async def unembedded_facts(self, documents: Sequence[str]) -> list[AtomicFact]:
         """Return the facts of documents without a vector."""
         rows = await self._read("unembedded_facts", documents=list(documents))
-        return [UnembeddedFact.of(row["id"], row["title"], row["text"]) for row in rows]
+        return [AtomicFact.of(row["fact"], ChunkRef(**row["chunk"])) for row in rows]
 
     async def write_fact_embeddings(self, vectors: Iterable[tuple[str, list[float]]]) -> None:
         """Store vectors of facts (id, vector)."""
@@ -236,12 +214,13 @@ class GraphWriter:
 
     def _values(
         self,
-        chunks: Sequence[ReadChunk] = (),
+        chunks: Sequence[ChunkFacts[Chunk]] = (),
         beginning: Sequence[Document] = (),
         chunk_tokens: int = 0,
+        pending: Collection[str] = (),
         whole: Iterable[DocumentVersion] = (),
     ) -> dict[str, Any]:
-        elements, rows = _rows(chunks, self.corpus)
+        elements, rows = _rows(chunks, self.corpus, pending)
         return {
             "corpus_word": corpus_word(self.corpus),
             "record": self._record,
@@ -287,10 +266,12 @@ def _document_row(document: Document, corpus: str) -> dict[str, Any]:
     }
 
 
-def _rows(chunks: Sequence[ReadChunk], corpus: str) -> tuple[list[list[Any]], list[Row]]:
+def _rows(
+    chunks: Sequence[ChunkFacts[Chunk]], corpus: str, pending: Collection[str]
+) -> tuple[list[list[Any]], list[Row]]:
     """Return the rows of key elements, and of chunks whose facts refer to them by their index.
 
-    Those of key elements and facts are lists: Neo4j takes them in faster than maps.
+    Rows of key elements and facts are lists: Neo4j takes them in faster than maps.
     """
     keys: dict[str, str] = {}
     surfaces: defaultdict[str, set[str]] = defaultdict(set)
@@ -304,10 +285,9 @@ def _rows(chunks: Sequence[ReadChunk], corpus: str) -> tuple[list[list[Any]], li
     elements = [[one, keys[one], sorted(surfaces[one])] for one in ids]
     rows = [
         {
-            **asdict(read.chunk),
-            "pending": read.pending or None,
-            "error": read.error,
-            "summary": read.summary or None,
+            "document": read.chunk.document_id,
+            "properties": read.chunk.properties,
+            "pending": True if read.chunk.document_id in pending else None,
             "facts": [
                 [
                     fact.id,

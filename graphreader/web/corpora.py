@@ -332,7 +332,7 @@ async def search(
 @router.get("/api/corpora/{corpus}/key-elements/{element}/facts")
 async def facts(element: str, corpus: Readable, server: ServicesDep) -> dict[str, Any]:
     """Read the atomic facts that name a key element, by its id, name or wording."""
-    return asdict(await server.reader.at(corpus).afacts(element))
+    return (await server.reader.at(corpus).afacts(element)).as_dict()
 
 
 @router.get("/api/corpora/{corpus}/key-elements/{element}/neighbors")
@@ -356,7 +356,7 @@ async def outline(document: str, corpus: Readable, server: ServicesDep) -> dict[
 @router.get("/api/corpora/{corpus}/documents/{document}/chunks/{chunk}")
 async def chunk(document: str, chunk: int, corpus: Readable, server: ServicesDep) -> dict[str, Any]:
     """Read a chunk in full, by its index in the document, from 0."""
-    return asdict(await server.reader.at(corpus).achunk(document, chunk))
+    return (await server.reader.at(corpus).achunk(document, chunk)).as_dict()
 
 
 @router.get("/api/corpora/{corpus}/export")

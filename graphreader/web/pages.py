@@ -333,15 +333,10 @@ async def document_page(
     """The page of a document with its chunks; characters `start` to `end` are marked."""
     reader = server.reader.at(corpus)
     outline = await reader.aoutline(document)
-    passage = await reader.achunk(document, chunk)
-    cuts = [min(max(one - passage.start, 0), len(passage.text)) for one in (start, max(start, end))]
-    pieces = (passage.text[: cuts[0]], passage.text[slice(*cuts)], passage.text[cuts[1] :])
-    values: dict[str, Any] = {
-        "passage": passage,
-        "outline": outline,
-        "pieces": pieces,
-        "chunk": chunk,
-    }
+    shown = await reader.achunk(document, chunk)
+    cuts = [min(max(one - shown.start, 0), len(shown.text)) for one in (start, max(start, end))]
+    pieces = (shown.text[: cuts[0]], shown.text[slice(*cuts)], shown.text[cuts[1] :])
+    values: dict[str, Any] = {"chunk": shown, "outline": outline, "pieces": pieces}
     return page(request, "document.html", corpus=corpus, here="documents", **values)
 
 
@@ -359,9 +354,10 @@ async def search_page(
     if text.strip():
         reader = server.reader.at(corpus)
         explorer = await server.resources.explorer(corpus)
-        elements, (hits,) = await asyncio.gather(
+        elements, (scored,) = await asyncio.gather(
             reader.asearch(text, limit=30), explorer.search([text], 10)
         )
+        hits = [one.item for one in scored]
     values: dict[str, Any] = {"text": text, "elements": elements, "hits": hits}
     return page(request, "search.html", corpus=corpus, here="search", **values)
 

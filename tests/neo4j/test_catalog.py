@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from graphreader.documents import Chunk, Document
+from graphreader.documents import Chunk, ChunkFacts, Document
 from graphreader.errors import UnknownCorpusError, UnknownDocumentError
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.chunking import split
@@ -24,7 +24,7 @@ from graphreader.store.catalog import (
     run_subgraph,
 )
 from graphreader.store.connection import Connection, Row
-from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk
+from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter
 from scripts.favorites import favorites
 from tests.neo4j.texts import document, node_ids, read, write
 from tests.project.markdown import part_of_joan
@@ -93,11 +93,14 @@ def book(corpus: str, title: str, text: str, **more: object) -> Document:
     return document_of(Content(text, **more), title, corpus, f"/texts/{title}.txt")  # type: ignore[arg-type]
 
 
-async def put(writer: GraphWriter, of: Document, **how: object) -> list[Chunk]:
+async def put(
+    writer: GraphWriter, of: Document, *, pending: bool = False, error: str | None = None
+) -> list[Chunk]:
     """Read a document in, in chunks of the size that the limit gives."""
-    chunks = split(of, LIMIT)
-    facts = {f"Somebody built {of.title}.": ["Somebody"]}
-    await writer.write_chunks([replace(read(of, one, facts), **how) for one in chunks], [of], LIMIT)  # type: ignore[arg-type]
+    chunks = [replace(one, error=error) for one in split(of, LIMIT)]
+    facts = {} if error else {f"Somebody built {of.title}.": ["Somebody"]}
+    extracted = [read(of, one, facts) for one in chunks]
+    await writer.write_chunks(extracted, [of], LIMIT, pending=[of.id] if pending else [])
     return chunks
 
 
@@ -120,10 +123,10 @@ async def test_texts(writer: GraphWriter, catalog: Catalog) -> None:
     failed = book(writer.corpus, "failed", ENGLISH, metadata={"author": "Ada"})
     for one in (*books, twin):
         await arrange(writer, one, await put(writer, one))
-    await arrange(writer, failed, await put(writer, failed, facts=(), error="cut off"))
+    await arrange(writer, failed, await put(writer, failed, error="cut off"))
     begun, half = (book(writer.corpus, title, ENGLISH) for title in ("begun", "half"))
     await writer.write_chunks([], [begun], LIMIT)
-    await writer.write_chunks([ReadChunk(one) for one in split(half, LIMIT)[:3]], [half], LIMIT)
+    await writer.write_chunks([ChunkFacts(one) for one in split(half, LIMIT)[:3]], [half], LIMIT)
 
     expected = [*books, twin, replace(failed, metadata={})]
     texts = await catalog.texts(writer.corpus)

@@ -17,8 +17,6 @@ from graphreader.store.records import (
     Context,
     Neighbor,
     NodeFacts,
-    ShownChunk,
-    StoredFact,
 )
 from graphreader.store.writer import DocumentVersion, GraphWriter
 from tests.neo4j.texts import Facts, by_vector, by_words, chunks, document, node_ids, read, write
@@ -91,15 +89,15 @@ async def test_facts_are_grouped_by_chunk(writer: GraphWriter, explorer: GraphEx
     (toronto,) = await by_words(explorer, "toronto", 1)
     found = await explorer.facts(toronto.id)
 
-    assert [(g.document, g.index, g.chunk) for g in found.groups] == [
+    assert [(one.document, one.index, one.id) for one in (g.chunk for g in found.groups)] == [
         ("a", 0, one[0].id),
         ("a", 1, one[1].id),
         ("b", 0, two[0].id),
     ]
-    assert found.groups[1].facts == (
-        StoredFact(0, "Toronto has a castle."),
-        StoredFact(2, "Toronto is old."),
-    )
+    assert [(fact.index, fact.text) for fact in found.groups[1].facts] == [
+        (0, "Toronto has a castle."),
+        (2, "Toronto is old."),
+    ]
     assert found.total == 4
 
 
@@ -113,13 +111,10 @@ async def test_outline(
     parts = chunks(of, ["Aa bb cc. ", "Dd ee. ", "Ff gg.", "Hh ii."])
     first, second, third, edit = (read(of, one, {}) for one in parts)
     facts: Facts = {"Dd is ee.": ["Dd"], "Ee is dd.": ["Ee"]}
-    written = [
-        replace(read(of, first.chunk, facts), summary="It begins."),
-        read(of, second.chunk, facts),
-        third,
-        replace(edit, pending=True),
-    ]
+    summary = replace(first.chunk, summary="It begins.")
+    written = [read(of, summary, facts), read(of, second.chunk, facts), third]
     await writer.write_chunks(written[::-1], [of], 2000)
+    await writer.write_chunks([edit], pending=[of.id])
     await write(writer, "other", [("Zz.", {"Zz is.": ["Zz"]})])
 
     assert await explorer.outline(of.id) == [
@@ -352,8 +347,8 @@ async def test_nothing_leaks(
     assert await outside.elements(related) == []
     assert await outside.contexts({chunk.id: [1]}) == {}
     assert await outside.chunk(chunk.id) is None
-    assert await outside.shown_texts({chunk.id: ShownChunk(True, [0])}) == []
-    assert await outside.passages([(chunk.document, 0)]) == []
+    assert await outside.shown_texts([chunk.id], {chunk.id: [0]}) == []
+    assert await outside.chunks([(chunk.document_id, 0)]) == []
     assert await explorer.has_at_most(3)
     assert not await explorer.has_at_most(2)
     assert {one.name for one in await by_words(explorer, "secret door", 10)} == {"secret", "door"}

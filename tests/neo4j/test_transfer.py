@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from graphreader.documents import AtomicFact, Chunk, Document, identity
+from graphreader.documents import AtomicFact, Chunk, ChunkFacts, Document, identity
 from graphreader.errors import EmbeddingMismatchError, UnknownCorpusError, UsageError
 from graphreader.ingestion import transfer
 from graphreader.ingestion.chunking import split
@@ -28,7 +28,7 @@ from graphreader.settings import STAGES, Settings
 from graphreader.store.catalog import Catalog, DocumentStatus
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter, ReadChunk
+from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter
 from tests.neo4j.conftest import DIMENSION
 from tests.runs.digest import content
 from tests.servers import both_versions
@@ -57,15 +57,15 @@ def text_document(corpus: str, title: str, text: str) -> Document:
     )
 
 
-def read(corpus: str, chunk: Chunk) -> ReadChunk:
+def read(corpus: str, chunk: Chunk) -> ChunkFacts[Chunk]:
     """A chunk with a fact a line, of which the first words are key elements."""
     lines = dict.fromkeys(" ".join(line.split()) for line in chunk.text.splitlines())
     words = {line: line.split(" ") for line in lines if key_elements(corpus, line.split(" "))}
     facts = (
-        AtomicFact(identity(chunk.id, line), chunk.id, n, line, key_elements(corpus, some[:4]))
+        AtomicFact(identity(chunk.id, line), chunk, n, line, key_elements(corpus, some[:4]))
         for n, (line, some) in enumerate(words.items())
     )
-    return ReadChunk(chunk, tuple(facts), summary=chunk.text.strip()[:9])
+    return ChunkFacts(replace(chunk, summary=chunk.text.strip()[:9]), tuple(facts))
 
 
 async def fill(writer: GraphWriter, texts: dict[str, str], *, first_fails: bool = False) -> None:
@@ -77,7 +77,7 @@ async def fill(writer: GraphWriter, texts: dict[str, str], *, first_fails: bool 
         document = text_document(writer.corpus, title, text)
         chunks = [read(writer.corpus, chunk) for chunk in split(document, LIMIT)]
         if first_fails:
-            chunks[0] = replace(chunks[0], facts=(), error="no reply")
+            chunks[0] = ChunkFacts(replace(chunks[0].chunk, error="no reply"))
         await writer.write_chunks(chunks, [document], LIMIT)
         version = DocumentVersion.of(document.id, document.sha256, LIMIT, len(chunks))
         await writer.write_chunks([], whole=[version])
@@ -349,7 +349,8 @@ async def test_incomplete_documents(connection: Connection, full: GraphWriter) -
     assert (further.documents, further.incomplete) == (1, 0)
     edited = text_document(full.corpus, "odd", "New.")
     await full.write_chunks([], [edited], LIMIT)
-    await full.write_chunks([replace(read(full.corpus, split(edited, LIMIT)[0]), pending=True)])
+    new = read(full.corpus, split(edited, LIMIT)[0])
+    await full.write_chunks([new], pending=[edited.id])
     left_out = await export_corpus(connection, full.corpus, io.BytesIO())
 
     assert left_out.documents == len(TEXTS)

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from graphreader.documents import Document
+from graphreader.documents import ChunkInDocument, Document
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection, Row
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.records import StoredChunk
 from graphreader.store.writer import FREQUENT, Deleter, DocumentVersion, GraphWriter
 from tests.neo4j.texts import by_words, document, node_ids, write
 from tests.servers import both_versions
@@ -23,14 +22,14 @@ def version_of(of: Document, chunks: int) -> DocumentVersion:
     return DocumentVersion.of(of.id, of.sha256, 2000, chunks)
 
 
-async def chain(explorer: GraphExplorer, first: str) -> list[StoredChunk]:
+async def chain(explorer: GraphExplorer, first: str) -> list[ChunkInDocument]:
     """The chunks of a document, as NEXT links them."""
     linked, next_id = [], first
     while next_id:
         chunk = await explorer.chunk(next_id)
         assert chunk is not None
         linked.append(chunk)
-        next_id = chunk.subsequent[0] if chunk.subsequent else ""
+        next_id = chunk.subsequent.id if chunk.subsequent else ""
     return linked
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from graphreader.documents import AtomicFact, Chunk, Document, identity
+from graphreader.documents import AtomicFact, Chunk, ChunkFacts, Document, identity
 from graphreader.ingestion.extraction import key_elements
 from graphreader.ingestion.loading.content import from_text
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import Node
-from graphreader.store.writer import DocumentVersion, GraphWriter, ReadChunk
+from graphreader.store.writer import DocumentVersion, GraphWriter
 
 Facts = dict[str, list[str]]
 
@@ -22,18 +22,20 @@ def chunks(of: Document, texts: list[str]) -> list[Chunk]:
     made, start = [], 0
     for index, text in enumerate(texts):
         id_ = identity(of.id, text)
-        made.append(Chunk(id_, of.id, index, start, start + len(text), text, len(text.split())))
+        made.append(
+            Chunk(id_, index, of.title, of.id, start, start + len(text), text, len(text.split()))
+        )
         start += len(text)
     return made
 
 
-def read(of: Document, chunk: Chunk, facts: Facts) -> ReadChunk:
+def read(of: Document, chunk: Chunk, facts: Facts) -> ChunkFacts[Chunk]:
     """A chunk with facts, each given by its text and its key elements."""
     made = [
-        AtomicFact(identity(chunk.id, fact), chunk.id, n, fact, key_elements(of.corpus, elements))
+        AtomicFact(identity(chunk.id, fact), chunk, n, fact, key_elements(of.corpus, elements))
         for n, (fact, elements) in enumerate(facts.items())
     ]
-    return ReadChunk(chunk, tuple(made))
+    return ChunkFacts(chunk, tuple(made))
 
 
 async def write(writer: GraphWriter, title: str, parts: list[tuple[str, Facts]]) -> list[Chunk]:

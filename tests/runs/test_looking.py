@@ -85,7 +85,7 @@ def test_looking(reader: GraphReader) -> None:
     assert (first.name, first.aliases, first.facts) == ("Gamma", ("Gamma",), 2)
     assert len(reader.search("Alpha Beta Gamma Delta", limit=2)) == 2
     assert facts.total == 2
-    assert [(fact.text, fact.document, fact.chunk) for fact in facts.facts] == [
+    assert [(fact.text, fact.chunk.document, fact.chunk.index) for fact in facts.facts] == [
         (world.RING[0], "ring", 0),
         (world.RING[6], "ring", 6),
     ]
@@ -112,7 +112,7 @@ def test_what_there_is_not(reader: GraphReader) -> None:
     (document,) = reader.documents()
     pairs: Any = [["x", 1], [document.id, 2], [document.id, 10**30], ["\ud800", 0]]
 
-    assert [one.chunk for one in reader.passages(pairs)] == [2]
+    assert [one.index for one in reader.passages(pairs)] == [2]
     assert reader.search("Alpha \ud800")[0].name == "Alpha"
     with pytest.raises(UnknownKeyElementError, match=r"'Alpha Centauri'; the nearest are 'Alpha'"):
         reader.neighbors("Alpha Centauri")
@@ -136,7 +136,7 @@ def test_chunks(reader: GraphReader) -> None:
     assert chunk.text.startswith(world.RING[3])
     assert chunk.end - chunk.start == len(chunk.text)
     assert (chunk.source, chunk.document_id) == (document.source, document.id)
-    assert [one.chunk for one in passages] == [5, 3]
+    assert [one.index for one in passages] == [5, 3]
     assert passages[1] == chunk
     assert reader.passages([]) == []
 

@@ -187,7 +187,7 @@ def values(name: str, text: str, corpus: str, ids: Mapping[str, list[str]]) -> l
         "documents": [ids["Document"]],
         "chunks": [[{"id": id_, "read": True, "facts": [0, 1]} for id_ in ids["Chunk"]]],
     }
-    if name == "read/passages":
+    if name == "read/chunks":
         known["documents"] = [[{"document": id_, "chunks": [0, 1]} for id_ in ids["Document"]]]
     if name == "read/search_facts":
         known["queries"] = [[["ada"], ["lantern"]]]

@@ -5,10 +5,11 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 from graphreader.agent.functions import FUNCTIONS
+from graphreader.documents import Chunk, ChunkRef
 from graphreader.html_report.graph_view import MOST_NODES, visited_ids
 from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
-from graphreader.store.catalog import Edge, RunChunk, RunSubgraph
-from graphreader.store.records import Node, Passage
+from graphreader.store.catalog import Edge, RunSubgraph
+from graphreader.store.records import Node
 from graphreader.usage import Usage
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "base"}
@@ -85,7 +86,7 @@ def parsed(page: str) -> Element:
     return parser.root
 
 
-def run_of(text: str) -> tuple[Reading, list[Passage], RunSubgraph]:
+def run_of(text: str) -> tuple[Reading, list[Chunk], RunSubgraph]:
     """A run in which every text is this one, with its chunks and its part of the graph."""
     functions = tuple(FunctionCall(name, text, text, text, "k1") for name in (*FUNCTIONS, text))
     functions = (*functions, FunctionCall("search_more", "", "", text, "c1"))
@@ -113,20 +114,20 @@ def run_of(text: str) -> tuple[Reading, list[Passage], RunSubgraph]:
         run=text,
     )
     chunk = f"Before: {text} after. " + "Much more is told here. " * 60
-    passages = [Passage("c1", text, "d", text, 0, 9, 9 + len(chunk), chunk)]
+    passages = [Chunk("c1", 0, text, "d", 9, 9 + len(chunk), chunk, 9, text)]
     subgraph = RunSubgraph(
         (Node("k1", text), Node("k2", text)),
-        (RunChunk("c1", 0, text, "d"),),
+        (ChunkRef("c1", 0, text, "d"),),
         (Edge("k1", "k2", 2, text), Edge("c1", "k1", 1, text)),
     )
     return reading, passages, subgraph
 
 
-def long_run() -> tuple[Reading, list[Passage], RunSubgraph]:
+def long_run() -> tuple[Reading, list[Chunk], RunSubgraph]:
     """50 paths of 10 calls, 40 cited chunks of 2,000 tokens."""
     words = "The siege of the town went on, and nobody knew for how long it would. " * 120
     passages = [
-        Passage(f"c{n}", "A long book", "d", "book.txt", n, n * 9000, n * 9000 + len(words), words)
+        Chunk(f"c{n}", n, "A long book", "d", n * 9000, n * 9000 + len(words), words, 2000)
         for n in range(40)
     ]
     paths = tuple(
@@ -152,7 +153,7 @@ def long_run() -> tuple[Reading, list[Passage], RunSubgraph]:
     ids = visited_ids(reading, passages)[:MOST_NODES]
     subgraph = RunSubgraph(
         tuple(Node(one, f"Node {one}") for one in ids if one.startswith("k")),
-        tuple(RunChunk(one.id, one.chunk, one.document, "d") for one in passages),
+        tuple(ChunkRef(one.id, one.index, one.document, "d") for one in passages),
         tuple(Edge(one, other, 1, "Why.") for one, other in pairwise(ids)),
     )
     return reading, passages, subgraph

@@ -3,10 +3,13 @@
 import pytest
 
 from graphreader.agent.adaptive.actions import is_telling, with_names
-from graphreader.store.records import ChunkHit
+from graphreader.documents import Chunk, ChunkFacts
 
 TEXTS = ["Anna Gray saw Ben.", "Ben sang.", "Rain.", "Wind.", "Anna Gray sang."]
-FOUND = [ChunkHit(str(n), n, "Title", "d", 5, text, (), 1.0) for n, text in enumerate(TEXTS)]
+FOUND = [
+    ChunkFacts(Chunk(str(n), n, "Title", "d", 0, len(text), text, 5))
+    for n, text in enumerate(TEXTS)
+]
 
 
 # Passages with all names come alone; where there are none, those with any come first, and few
@@ -24,7 +27,7 @@ FOUND = [ChunkHit(str(n), n, "Title", "d", 5, text, (), 1.0) for n, text in enum
 def test_names(query: str, kept: str, missing: list[str]) -> None:
     passages, names = with_names(FOUND, query)
 
-    assert ("".join(one.id for one in passages), names) == (kept, missing)
+    assert ("".join(one.chunk.id for one in passages), names) == (kept, missing)
 
 
 # A number and common words identify nothing.

@@ -17,6 +17,7 @@ from graphreader.agent.citations import (
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.state import Quote
 from graphreader.agent.tasks import AnswerTask, Evidence
+from graphreader.documents import ChunkInDocument
 from graphreader.reading import (
     NO_PASSAGE,
     NOT_IN_THE_TEXTS,
@@ -25,7 +26,6 @@ from graphreader.reading import (
     Coverage,
     Reading,
 )
-from graphreader.store.records import StoredChunk
 from graphreader.tokens import count
 
 TEXT = "It began.\nJoan said: “I  was\nthere – in Rouen’s tower.” It ended. 贞德生于法国。"
@@ -104,8 +104,8 @@ def test_sources_of_facts(fact: str, sentence: str) -> None:
 
 # A quote knows its page and the heading above it.
 def test_page_and_heading() -> None:
-    chunk = StoredChunk(
-        *("c", 0, "life", "d", 100, TEXT, 5, None, None),
+    chunk = ChunkInDocument(
+        *("c", 0, "life", "d", 100, 100 + len(TEXT), TEXT, 5),
         first_page=7,
         page_starts=(110,),
         headings=((90, "Youth"), (105, "Trial")),

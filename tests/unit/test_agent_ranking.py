@@ -1,6 +1,5 @@
 """What is shown first: words that are shared, rankings that are fused, pages of facts."""
 
-from dataclasses import replace
 from math import log
 
 import pytest
@@ -17,7 +16,7 @@ from graphreader.agent.ranking import (
     rank_by_words,
     rank_shared,
 )
-from graphreader.store.records import ChunkFacts, StoredFact
+from graphreader.documents import AtomicFact, ChunkFacts, ChunkRef
 
 
 class NoContexts:
@@ -25,13 +24,13 @@ class NoContexts:
         return {}
 
 
-def chunk(index: int, *facts: str, document: str = "book") -> ChunkFacts:
-    stored = tuple(StoredFact(number, fact) for number, fact in enumerate(facts))
-    return ChunkFacts(f"c{index}", index, document, "d", stored)
+def chunk(index: int, *facts: str, document: str = "book") -> ChunkFacts[ChunkRef]:
+    ref = ChunkRef(f"c{index}", index, document, "d")
+    return ChunkFacts(ref, tuple(AtomicFact("", ref, n, fact) for n, fact in enumerate(facts)))
 
 
-def order(page: list[ChunkFacts]) -> list[int]:
-    return [one.index for one in page]
+def order(page: list[ChunkFacts[ChunkRef]]) -> list[int]:
+    return [one.chunk.index for one in page]
 
 
 # What shares more and rarer words with the query comes first; equal items keep their order, in
@@ -92,10 +91,9 @@ async def test_one_group_a_chunk() -> None:
 
 # Documents with one title are told apart by the beginning of their ids; others keep their title.
 def test_equal_titles() -> None:
-    chunks = [replace(chunk(0, "A."), document_id=id_) for id_ in ("1234567", "7654321")]
-    other = replace(chunk(1, "B.", document="tale"), document_id="t")
+    chunks = [ChunkRef("c0", 0, "book", id_) for id_ in ("1234567", "7654321")]
 
-    assert distinct_titles([*chunks, other]) == {
+    assert distinct_titles([*chunks, ChunkRef("c1", 1, "tale", "t")]) == {
         "1234567": "book (123456)",
         "7654321": "book (765432)",
         "t": "tale",

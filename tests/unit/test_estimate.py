@@ -213,7 +213,7 @@ async def test_plan_is_near_the_truth(tmp_path: Path) -> None:
     chunks = [(document, chunk) for document, some in map(cut, files) for chunk in some]
     read = [await extract(decider, document, chunk) for document, chunk in chunks]
 
-    facts = sum(len(one.read.facts) for one in read)
+    facts = sum(len(one.extracted.facts) for one in read)
     assert planned.chunks == pytest.approx(len(chunks), rel=0.1)
     assert facts / 1.5 < planned.facts < facts * 1.5
     assert set(planned.hours) == {"writing"}

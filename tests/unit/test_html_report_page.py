@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphreader.documents import without_controls
+from graphreader.documents import Chunk, ChunkRef, without_controls
 from graphreader.errors import UsageError
 from graphreader.html_report import page as page_module
 from graphreader.html_report.citations import PassagePiece, cited_answer, cited_passages
@@ -25,8 +25,8 @@ from graphreader.html_report.graph_view import MOST_NODES, GraphDrawing, draw_gr
 from graphreader.html_report.page import check, render
 from graphreader.html_report.summary import cost_tables, timeline
 from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading
-from graphreader.store.catalog import Edge, RunChunk, RunSubgraph
-from graphreader.store.records import Node, Passage
+from graphreader.store.catalog import Edge, RunSubgraph
+from graphreader.store.records import Node
 from graphreader.usage import Usage
 from tests.snapshots import Snapshots
 from tests.unit.html_pages import Element, long_run, parsed, run_of
@@ -291,8 +291,8 @@ def test_checked_files(tmp_path: File, monkeypatch: pytest.MonkeyPatch) -> None:
 READING = Reading("Who?", "Ada.", "", True, "c", "Look.", decider="openai:fake")
 
 
-def passage(text: str) -> Passage:
-    return Passage("c1", "life", "d", "life.txt", 0, 100, 100 + len(text), text)
+def passage(text: str) -> Chunk:
+    return Chunk("c1", 0, "life", "d", 100, 100 + len(text), text, 9, "life.txt")
 
 
 def citation(start: int, quote: str) -> Citation:
@@ -421,7 +421,7 @@ def test_arrows() -> None:
     path = Path("Ada", "", 6, "termination", functions=calls, node_id="k1")
     subgraph = RunSubgraph(
         (Node("k1", "Ada"), Node("k2", "Bo")),
-        tuple(RunChunk(f"c{n}", n, "life", "d") for n in (0, 1, 3)),
+        tuple(ChunkRef(f"c{n}", n, "life", "d") for n in (0, 1, 3)),
         (Edge("k1", "k2", 3, "Ada met Bo."),),
     )
     drawing = draw_graph(replace(READING, paths=(path,)), [], subgraph)
@@ -447,7 +447,7 @@ def test_turns() -> None:
         FunctionCall("read_node", "Ada", "", "turn 2", "k1"),
     )
     path = Path("question", "Ada.", 3, "termination", functions=calls)
-    subgraph = RunSubgraph((Node("k1", "Ada"),), (RunChunk("c3", 3, "life", "d"),))
+    subgraph = RunSubgraph((Node("k1", "Ada"),), (ChunkRef("c3", 3, "life", "d"),))
     reading = replace(READING, paths=(path,))
     page = parsed(render(reading, [], subgraph)).one("section", id="paths")
     lane = page.one("article")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from random import Random
 from time import process_time
 
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 
 from graphreader.documents import Chunk, Document
 from graphreader.ingestion.chunking import rechunk, split
-from graphreader.store.catalog import ArrangedChunk
 from graphreader.tokens import count
 
 WORDS = ["joan", "rode", "to", "the", "king", "of", "france", "and", "won"]
@@ -29,8 +29,7 @@ def chunks_of(text: str, limit: int = LIMIT) -> list[Chunk]:
 
 
 def rechunked(text: str, former: Iterable[Chunk], limit: int = LIMIT) -> list[Chunk]:
-    arranged = [ArrangedChunk(chunk.start, chunk.text, chunk.tokens) for chunk in former]
-    return rechunk(document_of(text), limit, arranged)
+    return rechunk(document_of(text), limit, list(former))
 
 
 def ids(chunks: Iterable[Chunk]) -> list[str]:
@@ -284,7 +283,7 @@ def test_missing_chunks() -> None:
     unbroken = chunks_of("".join(line.choice("abcdefgh") for _ in range(5_000)), LIMIT)
     for before in (book(), unbroken):
         present = [chunk for chunk in before if chunk.index not in {0, 4, 6, 9}]
-        old = [ArrangedChunk(chunk.start, chunk.text, 1) for chunk in present]
+        old = [replace(chunk, tokens=1) for chunk in present]
         after = rechunk(document_of(joined(before)), LIMIT, old)
 
         assert joined(after) == joined(before)

@@ -53,7 +53,7 @@ async def extracted(
     function: Callable[..., Extraction], text: str = TEXT, budget: Budget | None = None
 ) -> tuple[ExtractionResult, ScriptedDecider]:
     decider = ScriptedDecider({ExtractionTask: function})
-    chunk = Chunk("c1", "d1", 0, 0, len(text), text, tokens.count(text))
+    chunk = Chunk("c1", 0, "A", "d1", 0, len(text), text, tokens.count(text))
     return await extract(decider, DOCUMENT, chunk, budget), decider
 
 
@@ -65,10 +65,10 @@ async def test_dense_chunks_are_divided(error: type[ReplyError | WindowError]) -
     halves, _ = await extracted(limited(40, error))
 
     assert halves.usage == Usage(calls=3, input_tokens=500, output_tokens=1024)
-    assert [one.text for one in result.read.facts] == SENTENCES
-    assert [one.index for one in result.read.facts] == list(range(60))
+    assert [one.text for one in result.extracted.facts] == SENTENCES
+    assert [one.index for one in result.extracted.facts] == list(range(60))
     assert len(decider.asked) > 4
-    assert result.read.error is None
+    assert result.extracted.chunk.error is None
 
 
 # The summary of a chunk is one line of bounded length, that of a divided chunk the summaries of its
@@ -83,10 +83,10 @@ async def test_summaries() -> None:
     long, _ = await extracted(lambda task: Extraction(facts=[], summary="word " * 100), "A text.")
     missing, _ = await extracted(each_sentence)
 
-    assert divided.read.summary == "Place0 to Place29. Place30 to Place59."
-    assert len(long.read.summary) <= LONGEST_SUMMARY
-    assert long.read.summary.endswith("word…")
-    assert missing.read.summary == ""
+    assert divided.extracted.chunk.summary == "Place0 to Place29. Place30 to Place59."
+    assert len(long.extracted.chunk.summary) <= LONGEST_SUMMARY
+    assert long.extracted.chunk.summary.endswith("word…")
+    assert missing.extracted.chunk.summary == ""
 
 
 # A small text is not divided, and a half that fails leaves the whole chunk without facts; the chunk
@@ -100,9 +100,9 @@ async def test_failing_chunks() -> None:
     small, decider = await extracted(limited(0, CutOffError), SENTENCES[0])
     half, _ = await extracted(second_half_fails)
 
-    assert (small.read.error, small.read.facts) == ("That is too much.", ())
+    assert (small.extracted.chunk.error, small.extracted.facts) == ("That is too much.", ())
     assert (small.usage, len(decider.asked)) == (Usage(1, 500, 1024), 1)
-    assert (half.read.error, half.read.facts) == ("That makes no sense.", ())
+    assert (half.extracted.chunk.error, half.extracted.facts) == ("That makes no sense.", ())
     assert half.usage.calls == 2
 
 
@@ -117,7 +117,7 @@ async def test_bad_extractions() -> None:
     ]
     result, _ = await extracted(lambda task: Extraction(facts=facts))
 
-    (only,) = result.read.facts
+    (only,) = result.extracted.facts
     assert only.text == f"City of {long}."
     assert [len(one.surface) for one in only.key_elements] == [4, 200]
 
@@ -129,7 +129,7 @@ async def test_budget() -> None:
 
     result, _ = await extracted(each_sentence, budget=budget)
 
-    assert "max_calls is 1" in str(result.read.error)
+    assert "max_calls is 1" in str(result.extracted.chunk.error)
     assert result.usage == Usage()
 
 
@@ -148,7 +148,7 @@ async def test_ungrounded_key_elements(
 ) -> None:
     result, _ = await extracted(lambda task: Extraction(facts=[extraction]), "Joan.")
 
-    (only,) = result.read.facts
+    (only,) = result.extracted.facts
     assert kept <= {one.surface for one in only.key_elements}
     assert result.dropped == dropped
 

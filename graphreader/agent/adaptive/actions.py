@@ -1,21 +1,22 @@
 """The actions of a turn, carried out side by side: searches, nodes, chunks and outlines.
 
-Each action brings `Hit`s, which `results` numbers and words for the prompt, and a line of text.
+Each action brings chunks, which `results` numbers and words for the prompt, and a line of text.
 The graph is asked once for all searches of a turn and once for all names.
 """
 
 import asyncio
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from graphreader.agent.adaptive.tasks import Action
 from graphreader.agent.context import RunContext
+from graphreader.documents import Chunk, ChunkFacts, ChunkRef
 from graphreader.errors import DecisionError
 from graphreader.llm.protocols import folded
 from graphreader.outline import outline_text
-from graphreader.store.records import ChunkHit, Element
+from graphreader.store.records import Element
 from graphreader.text.names import names_of
 from graphreader.text.words import is_common, terms_of
 
@@ -34,26 +35,17 @@ _PAGE = re.compile(r"[,，;]?\s*\(?(?:page|第)\s*(\d+)\s*页?\)?\s*$", re.IGNOR
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """A chunk that an action brought: in full, or some facts of it (by their indexes)."""
-
-    chunk: str
-    document_id: str
-    document: str
-    index: int
-    text: str
-    facts: Mapping[int, str] = field(default_factory=dict)
-    tokens: int = 0
-    is_read: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an action brought; `id` is that of the one key element or chunk it was about."""
+    """The chunks that an action brought, with facts of them, and a line of text.
 
-    hits: Sequence[Hit] = ()
+    `id` is the id of the one key element or chunk that the action was about. The chunks are to be
+    shown `in_full` where they were asked for by their numbers.
+    """
+
+    hits: Sequence[ChunkFacts[ChunkRef]] = ()
     text: str = ""
     id: str = ""
+    in_full: bool = False
 
 
 class ActionRunner:
@@ -87,20 +79,21 @@ class ActionRunner:
                 jobs.append(self._chunks(action))
         return await asyncio.gather(*jobs)
 
-    async def search(self, queries: Sequence[str], limit: int) -> list[list[ChunkHit]]:
-        """The best chunks for each query, by words and, where vectors can be had, by meaning."""
+    async def search(self, queries: Sequence[str], limit: int) -> list[list[ChunkFacts[Chunk]]]:
+        """Return the best chunks for each query, by words and, if there are vectors, by meaning."""
         if not queries:
             return []
         vectors = None
         with suppress(DecisionError):  # words alone bring most
             vectors = await self._context.vectors.vectors(queries)
-        return await self._context.explorer.search(queries, limit, vectors)
+        found = await self._context.explorer.search(queries, limit, vectors)
+        return [[hit.item for hit in hits] for hits in found]
 
-    async def _search_outcome(self, query: str, found: Sequence[ChunkHit]) -> Outcome:
+    async def _search_outcome(self, query: str, found: Sequence[ChunkFacts[Chunk]]) -> Outcome:
         if not found:
             return Outcome(text=NOTHING)
         kept, missing = with_names(found, query)
-        return Outcome(hits_of(kept), f"No passage has {' or '.join(missing)}." if missing else "")
+        return Outcome(kept, f"No passage has {' or '.join(missing)}." if missing else "")
 
     async def _named(self, actions: Sequence[Action]) -> list[list[Element]]:
         if not actions:
@@ -125,15 +118,10 @@ class ActionRunner:
         first, last = (page - 1) * FACTS_A_PAGE, page * FACTS_A_PAGE
         hits, place = [], 0
         for group in records.groups:
-            facts = {
-                fact.index: fact.text
-                for at, fact in enumerate(group.facts, place)
-                if first <= at < last
-            }
+            facts = group.facts[max(0, first - place) : max(0, last - place)]
             place += len(group.facts)
             if facts:
-                where = group.document_id, group.document, group.index
-                hits.append(Hit(group.chunk, *where, "", facts))
+                hits.append(ChunkFacts(group.chunk, facts))
         lines = [f"{element.name}: {records.total} facts in {len(records.groups)} passages."]
         if place > last:
             lines.append(f"More by read_node({element.name}, page {page + 1}).")
@@ -167,18 +155,15 @@ class ActionRunner:
                 for index in range(begin, min(end, begin + MAX_RANGE - 1) + 1)
                 if index + step >= 0
             ]
-        passages = await self._context.explorer.passages(places[:MAX_RANGE])
-        hits = [
-            Hit(one.id, one.document_id, one.document, one.chunk, one.text, is_read=True)
-            for one in passages
-        ]
+        chunks = await self._context.explorer.chunks(places[:MAX_RANGE])
         if unknown:
             text = f"No passage has the number {', '.join(unknown)}."
-        elif not hits:
+        elif not chunks:
             text = "There is no such chunk." if step == 0 else "The document ends there."
         else:
             text = ""
-        return Outcome(hits, text, hits[0].chunk if len(hits) == 1 else "")
+        id_ = chunks[0].id if len(chunks) == 1 else ""
+        return Outcome([ChunkFacts(one) for one in chunks], text, id_, in_full=True)
 
     async def _outline(self, argument: str) -> Outcome:
         """The outline of a document, or of a range of its chunks."""
@@ -196,29 +181,15 @@ class ActionRunner:
         return f"Chunk [n] of it is passage {number}.n, of {len(entries)} chunks.\n{lines}"
 
 
-def hits_of(found: Sequence[ChunkHit]) -> list[Hit]:
-    """The chunks of a search with their best facts."""
-    return [
-        Hit(
-            one.id,
-            one.document_id,
-            one.document,
-            one.index,
-            one.text,
-            {fact.index: fact.text for fact in one.facts},
-            one.tokens,
-        )
-        for one in found
-    ]
-
-
-def with_names(found: Sequence[ChunkHit], query: str) -> tuple[list[ChunkHit], list[str]]:
-    """The chunks with every name of the query or, where none has, with any; the missing names.
+def with_names(
+    found: Sequence[ChunkFacts[Chunk]], query: str
+) -> tuple[list[ChunkFacts[Chunk]], list[str]]:
+    """Return the chunks with every name of the query, or else with any; and the missing names.
 
     Few others are kept where a name is missing.
     """
     wanted = {name: terms_of(name) for name in names_of(" ".join(query.split()))}
-    texts = [terms_of(f"{one.document}\n{one.text}") for one in found]
+    texts = [terms_of(f"{one.chunk.document}\n{one.chunk.text}") for one in found]
     present = [{name for name, terms in wanted.items() if terms <= text} for text in texts]
     by_names = list(zip(found, present, strict=True))
     if complete := [one for one, names in by_names if len(names) == len(wanted)]:

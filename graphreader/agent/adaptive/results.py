@@ -7,9 +7,10 @@ was asked for by its number.
 
 from collections.abc import Collection, Sequence
 
-from graphreader.agent.adaptive.actions import Hit, Outcome
+from graphreader.agent.adaptive.actions import Outcome
 from graphreader.agent.adaptive.tasks import Passage, Result
 from graphreader.agent.state import Seen
+from graphreader.documents import Chunk, ChunkFacts, ChunkRef
 from graphreader.llm.protocols import folded
 
 WHOLE_TOKENS = 300  # tokens of a chunk that a search shows whole
@@ -41,46 +42,50 @@ class ResultWriter:
         passages: list[Passage] = []
         before: list[str] = []
         for rank, hit in enumerate(outcome.hits):
-            passage = self._passage(hit, rank, is_search=is_search)
+            passage = self._passage(hit, rank, is_search=is_search, in_full=outcome.in_full)
             if passage["text"]:
                 passages.append(passage)
             else:
-                fact = next(iter(hit.facts.values()), "") if rank < BEST else ""
-                name = f"[{passage['number']}] {folded(hit.document)}"
+                fact = hit.facts[0].text if hit.facts and rank < BEST else ""
+                name = f"[{passage['number']}] {folded(hit.chunk.document)}"
                 before.append(f"{name}: “{folded(fact)}”" if fact else name)
         named = f"Shown before: {'; '.join(before)}." if before else ""
         text = "\n".join(filter(None, (named, outcome.text)))
         return {"action": action, "passages": passages, "text": text}
 
-    def _passage(self, hit: Hit, rank: int, *, is_search: bool) -> Passage:
-        """A passage; one without text has nothing new to a search."""
-        number, title = self.number(hit.document_id, hit.index), hit.document
-        was_whole = hit.chunk in self._whole
+    def _passage(
+        self, hit: ChunkFacts[ChunkRef], rank: int, *, is_search: bool, in_full: bool
+    ) -> Passage:
+        """Return a passage; a passage without text has nothing new to a search."""
+        chunk = hit.chunk
+        number, title = self.number(chunk.document_id, chunk.index), chunk.document
+        was_whole = chunk.id in self._whole
         passage: Passage = {
             "number": number,
             "title": title,
             "text": "",
-            "chunk": hit.chunk,
-            "document_id": hit.document_id,
-            "index": hit.index,
+            "chunk": chunk.id,
+            "document_id": chunk.document_id,
+            "index": chunk.index,
             "whole": False,
             "facts": [],
         }
         limit = BEST_TOKENS if rank < BEST else WHOLE_TOKENS
-        if hit.is_read or (is_search and hit.tokens <= limit):
-            if was_whole and not hit.is_read:
+        tokens = chunk.tokens if isinstance(chunk, Chunk) else 0
+        if isinstance(chunk, Chunk) and (in_full or (is_search and tokens <= limit)):
+            if was_whole and not in_full:
                 return passage
-            self._whole.add(hit.chunk)
-            return {**passage, "text": hit.text, "whole": True}
-        facts = dict(hit.facts)
+            self._whole.add(chunk.id)
+            return {**passage, "text": chunk.text, "whole": True}
+        facts = {fact.index: fact.text for fact in hit.facts}
         if is_search:
-            seen = self._seen.setdefault(hit.chunk, set())
+            seen = self._seen.setdefault(chunk.id, set())
             new = [index for index in facts if index not in seen][:FACTS_A_PASSAGE]
             facts = {} if was_whole else {index: facts[index] for index in sorted(new)}
             seen.update(facts)
         mark = " (read before)" if was_whole else ""
         lines = [f"- {folded(fact)}" for fact in facts.values()]
         if lines and is_search:
-            lines.append(f"({hit.tokens} tokens: read_chunk shows it whole.)")
+            lines.append(f"({tokens} tokens: read_chunk shows it whole.)")
         text = "\n".join(lines)
         return {**passage, "title": title + mark, "text": text, "facts": sorted(facts)}

@@ -14,7 +14,6 @@ from graphreader.agent.adaptive.actions import (
     ActionRunner,
     Outcome,
     action_text,
-    hits_of,
 )
 from graphreader.agent.adaptive.results import ResultWriter
 from graphreader.agent.adaptive.state import (
@@ -77,9 +76,7 @@ class AdaptiveNodes:
             explorer.search_note(),
         )
         results = [
-            writer.result(
-                _searched(query), Outcome(hits_of(hits), "" if hits else NOTHING), is_search=True
-            )
+            writer.result(_searched(query), Outcome(hits, "" if hits else NOTHING), is_search=True)
             for query, hits in zip(queries, found, strict=True)
         ]
         if document:
@@ -188,8 +185,7 @@ class AdaptiveNodes:
         quotes = [quote for path in paths for quote in path["quotes"]]
         places = [(quote["document_id"], quote["chunk"]) for quote in quotes]
         chunks = {
-            (one.document_id, one.chunk): one.id
-            for one in await self._context.explorer.passages(places)
+            (one.document_id, one.index): one.id for one in await self._context.explorer.chunks(places)
         }
         writer = ResultWriter(state["documents"], state["read"], state["seen"])
         results: list[Result] = []

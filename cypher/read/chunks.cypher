@@ -2,7 +2,4 @@
 UNWIND $documents AS asked
 MATCH (d:Document {id: asked.document, corpus: $corpus})-[:HAS_CHUNK]->(c)
 WHERE c.index IN asked.chunks AND c.pending IS NULL AND c.retired IS NULL
-RETURN collect(c {
-  .id, .start, .end, .text, chunk: c.index,
-  document: d.title, document_id: d.id, source: d.source
-}) AS rows
+RETURN collect(c {.*, document: d.title, document_id: d.id, source: d.source}) AS rows
