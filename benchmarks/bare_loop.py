@@ -167,7 +167,7 @@ def _batches(
         yield {
             "corpus": corpus,
             "corpus_word": corpus_word(corpus),
-            "elements": [[id_, elements[id_].key, elements[id_].surface] for id_ in ids],
+            "elements": [[id_, elements[id_].key, elements[id_].name] for id_ in ids],
             "documents": [_document(one, chunks, chronicle, place) for one, chunks in batch],
             "pairs": [[a.id, b.id] for _, some in batch for (a, _), (b, _) in pairwise(some)],
             "vectors": [
@@ -235,7 +235,7 @@ def _chunk(
             fact.id,
             fact.text,
             fact.index,
-            [[place[e.id], e.surface] for e in fact.key_elements],
+            [[place[e.id], e.name] for e in fact.key_elements],
             indexed_terms(fact.text, document.corpus),
         ]
         for fact in facts

@@ -148,12 +148,36 @@ class Scored(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class KeyElement:
-    """A noun, verb, adjective, name, number or date in a fact, worded there as `surface`."""
+class KeyElementRef:
+    """A key element as the agent sees it: a node of the graph by its id, and its name."""
 
     id: str
-    key: str
-    surface: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyElement(KeyElementRef):
+    """A noun, verb, adjective, name, number or date that facts are about (paper, section 3.2).
+
+    `key` is its normalized form, from which `id` follows with the corpus. `name` is its most
+    frequent wording, `aliases` are all of them; in a fact `name` is the wording of the fact.
+    `facts` counts the facts that name it. Statements leave out what their readers do not need.
+    """
+
+    key: str = ""
+    aliases: tuple[str, ...] = ()
+    facts: int = 0
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Self:
+        """Make the key element of a map projection such as `k {.id, .name, .aliases}`."""
+        values = {name: row[name] for name in cls.__match_args__ if name in row}
+        return cls(**{**values, "aliases": tuple(row.get("aliases", ()))})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON types, without the key."""
+        named = {"id": self.id, "name": self.name, "aliases": list(self.aliases)}
+        return {**named, "facts": self.facts}
 
 
 @dataclass(frozen=True, slots=True)

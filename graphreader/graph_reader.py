@@ -23,7 +23,7 @@ from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.run_store import RunSummary
 from graphreader.agent.state import AgentInput, AgentOutput
 from graphreader.cluster import Workers, cluster
-from graphreader.documents import Chunk, check_corpus_name, without_surrogates
+from graphreader.documents import Chunk, KeyElement, check_corpus_name, without_surrogates
 from graphreader.errors import EmbeddingMismatchError, UnknownKeyElementError, UsageError
 from graphreader.estimate import Estimate, estimate, submission_cost
 from graphreader.html_report.page import write_report
@@ -64,7 +64,7 @@ from graphreader.settings import ModeName, Settings
 from graphreader.store.catalog import Catalog, CorpusSummary, DocumentStatus, DocumentSummary, Stats
 from graphreader.store.embedded.process import Progress as ServerProgress
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.records import Element, ElementFacts, NeighborElement
+from graphreader.store.records import ElementFacts, Neighbor
 from graphreader.store.writer import Deleter
 from graphreader.sync import blocking, methods_in_loop, stream_in_loop
 from graphreader.waiting import with_waiting
@@ -427,7 +427,7 @@ class GraphReader:
     # a document by its id, its path or its title. Unknown names raise UnknownKeyElementError and
     # UnknownDocumentError.
 
-    async def asearch(self, text: str, *, limit: int = 20) -> list[Element]:
+    async def asearch(self, text: str, *, limit: int = 20) -> list[KeyElement]:
         """Search key elements by words and by meaning, best first; at most 1,000."""
         text = without_surrogates(text)
         if not text.strip():
@@ -450,15 +450,12 @@ class GraphReader:
         facts = tuple(fact for group in records.groups for fact in group.facts)
         return ElementFacts(element, facts, records.total)
 
-    async def aneighbors(self, key_element: str, *, limit: int = 50) -> list[NeighborElement]:
+    async def aneighbors(self, key_element: str, *, limit: int = 50) -> list[Neighbor]:
         """Return the key elements of common facts, at most 1,000, those that share most first."""
         explorer = await self._resources.explorer(self._corpus)
         element = await self._element(explorer, key_element)
         limit = max(0, min(limit, MAX_LIMIT))
-        neighbors = await explorer.neighbors(element.id, [element.id], [], [], None, limit)
-        return [
-            NeighborElement(one.node.id, one.node.name, one.shared, one.facts) for one in neighbors
-        ]
+        return await explorer.neighbors(element.id, [element.id], [], [], None, limit)
 
     async def aoutline(self, document: str) -> list[OutlineEntry]:
         """Return the outline of a document, a chunk an entry (`outline.outline_text` words it)."""
@@ -602,7 +599,7 @@ class GraphReader:
             submitted_dollars=submission_cost(queue.submitted, queue.tokens, decider, prices),
         )
 
-    async def _element(self, explorer: GraphExplorer, name: str) -> Element:
+    async def _element(self, explorer: GraphExplorer, name: str) -> KeyElement:
         """The key element with that id, name or wording, however it is written."""
         name = without_surrogates(name)
         ids = [name, *(one.id for one in key_elements(self._corpus, [name]))]

@@ -21,7 +21,6 @@ from graphreader.graph_reader import GraphReader
 from graphreader.outline import outline_text
 from graphreader.reading import Citation, Claim, Confidence, Contradiction
 from graphreader.store.catalog import DocumentSummary
-from graphreader.store.records import Element, NeighborElement
 from graphreader.waiting import Waiting, listening
 
 INSTRUCTIONS = (
@@ -70,10 +69,19 @@ class AnswerResult(BaseModel):
     run: str
 
 
+class KeyElementResult(BaseModel):
+    """A key element with all its wordings; `facts` counts the facts that name it."""
+
+    id: str
+    name: str
+    aliases: list[str]
+    facts: int
+
+
 class KeyElementsResult(BaseModel):
     """Key elements, best first."""
 
-    key_elements: list[Element]
+    key_elements: list[KeyElementResult]
 
 
 class FactResult(BaseModel):
@@ -88,7 +96,7 @@ class FactResult(BaseModel):
 class FactsResult(BaseModel):
     """Atomic facts about a key element; of a key element with very many only some of `total`."""
 
-    element: Element
+    element: KeyElementResult
     facts: list[FactResult]
     total: int
 
@@ -113,10 +121,19 @@ class OutlineResult(BaseModel):
     outline: str
 
 
+class NeighborResult(BaseModel):
+    """A key element that `shared` facts name as well; `facts` counts all facts of the neighbor."""
+
+    id: str
+    name: str
+    shared: int
+    facts: int
+
+
 class NeighborsResult(BaseModel):
     """Key elements that stand in facts with another one, the closest first."""
 
-    neighbors: list[NeighborElement]
+    neighbors: list[NeighborResult]
 
 
 class DocumentsResult(BaseModel):
@@ -173,7 +190,8 @@ class CorpusTools:
 
         Their names or ids lead on to read_facts and neighbors.
         """
-        return KeyElementsResult(key_elements=await self._reader.asearch(text, limit=limit))
+        found = await self._reader.asearch(text, limit=limit)
+        return KeyElementsResult(key_elements=[KeyElementResult(**one.as_dict()) for one in found])
 
     async def read_facts(self, key_element: KeyElementName) -> FactsResult:
         """Read the atomic facts about a key element, in the order of the texts.
@@ -218,7 +236,8 @@ class CorpusTools:
 
         `shared` counts the facts that name both, `facts` all that a neighbor has.
         """
-        return NeighborsResult(neighbors=await self._reader.aneighbors(key_element, limit=limit))
+        found = await self._reader.aneighbors(key_element, limit=limit)
+        return NeighborsResult(neighbors=[NeighborResult(**one.as_dict()) for one in found])
 
     async def list_documents(
         self, skip: Annotated[int, Field(description="How many to leave out first.", ge=0)] = 0

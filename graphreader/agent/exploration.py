@@ -182,7 +182,7 @@ class Exploration:
         if self._calls_left(state) < 1:
             return {"stopped": "call_limit"}
         neighbors = await ranked_neighbors(self._context, state)
-        ranked = [one.node for one in neighbors if one.unread]
+        ranked = [one for one in neighbors if one.unread]
         if not ranked:
             return {"stopped": "nothing_left"}
         nodes = ranked[state["shown"] :]
@@ -299,10 +299,10 @@ async def ranked_neighbors(
         limit,
     )
     query = " ".join([state["question"], state["plan"], *state["needs"], state["notebook"]])
-    rankings = [neighbors, rank_shared(neighbors, lambda neighbor: neighbor.node.name, query)]
+    rankings = [neighbors, rank_shared(neighbors, lambda neighbor: neighbor.name, query)]
     if any(neighbor.similarity for neighbor in neighbors):
         rankings.append(sorted(neighbors, key=lambda neighbor: -neighbor.similarity))
-    return fuse_rankings(rankings, lambda neighbor: neighbor.node.id)
+    return fuse_rankings(rankings, lambda neighbor: neighbor.id)
 
 
 def _task_context(state: PathState) -> tuple[str, str, tuple[str, ...], str]:

@@ -14,9 +14,10 @@ from graphreader.agent.events import CandidatesFound, NodesChosen, PlanMade
 from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.state import RunState
 from graphreader.agent.tasks import PLAN_TOKENS, InitialNodesTask, PlanTask
+from graphreader.documents import KeyElementRef
 from graphreader.errors import BudgetError, DecisionError, ReplyError, WindowError
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.records import Node, Profile
+from graphreader.store.records import Profile
 from graphreader.text.sentences import language_of, sentence_spans
 from graphreader.text.words import terms_of
 from graphreader.tokens import count
@@ -69,7 +70,7 @@ class Planning:
             tuple(_detail(profiles.get(node.id)) for node in candidates),
             self._context.limits.initial_nodes,
         )
-        proposed: list[Node] = []
+        proposed: list[KeyElementRef] = []
         try:
             decision, shown, costs = await self._context.decide(task)
             # A score above 100 counts as 100.
@@ -92,7 +93,9 @@ class Planning:
             "notes": notes,
         }
 
-    async def _candidates(self, state: RunState) -> tuple[list[Node], list[str], list[str]]:
+    async def _candidates(
+        self, state: RunState
+    ) -> tuple[list[KeyElementRef], list[str], list[str]]:
         """Candidates by searches for question, plan and needs; ids of related nodes; notes."""
         texts = list(dict.fromkeys([state["question"], state["plan"], *state["needs"]]))
         vectors, explorer = self._context.vectors, self._context.explorer
@@ -107,11 +110,11 @@ class Planning:
 
 async def search_nodes(
     explorer: GraphExplorer, vectors: QueryVectors | None, texts: Sequence[str], limit: int
-) -> tuple[list[list[Node]], list[str]]:
+) -> tuple[list[list[KeyElementRef]], list[str]]:
     """Search key elements by words and, with `vectors`, by meaning: the rankings, and notes."""
     notes: list[str] = []
 
-    async def by_meaning() -> list[list[Node]]:
+    async def by_meaning() -> list[list[KeyElementRef]]:
         try:
             return await explorer.nearest(await vectors.vectors(texts), limit) if vectors else []
         except DecisionError as error:
@@ -123,14 +126,17 @@ async def search_nodes(
 
 
 def select_diverse(
-    ranked: Iterable[Node], profiles: Mapping[str, Profile], number: int, needs: Sequence[str] = ()
-) -> list[Node]:
+    ranked: Iterable[KeyElementRef],
+    profiles: Mapping[str, Profile],
+    number: int,
+    needs: Sequence[str] = (),
+) -> list[KeyElementRef]:
     """Of the best nodes those for different needs and chunks, filled up by rank (figure 8).
 
     No two are aliases of each other or have the same facts: two such paths would be one, paid
     twice.
     """
-    usable: list[Node] = []
+    usable: list[KeyElementRef] = []
     names: set[str] = set()
     fact_sets: set[frozenset[str]] = set()
     for node in ranked:
@@ -149,10 +155,13 @@ def select_diverse(
 
 
 def _covering(
-    nodes: Sequence[Node], profiles: Mapping[str, Profile], number: int, needs: Sequence[str]
-) -> list[Node]:
+    nodes: Sequence[KeyElementRef],
+    profiles: Mapping[str, Profile],
+    number: int,
+    needs: Sequence[str],
+) -> list[KeyElementRef]:
     """The best node, and those that cover a further need and lie in a further chunk."""
-    chosen: list[Node] = []
+    chosen: list[KeyElementRef] = []
     covered: set[int] = set()
     chunks: set[str] = set()
     wanted = [terms_of(need) for need in needs]

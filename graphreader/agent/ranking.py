@@ -17,7 +17,7 @@ from graphreader.agent.state import label
 from graphreader.agent.tasks import FactGroup
 from graphreader.documents import AtomicFact, ChunkFacts, ChunkRef
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.records import Context
+from graphreader.store.records import FactContext
 from graphreader.text.scripts import HAN_RUN
 from graphreader.text.words import fold, terms_of, words_of
 
@@ -168,7 +168,7 @@ def _spaced(text: str) -> str:
 
 
 def _fact_group(
-    chunk: ChunkRef, best: Sequence[AtomicFact], title: str, context: Context | None, read: bool
+    chunk: ChunkRef, best: Sequence[AtomicFact], title: str, context: FactContext | None, read: bool
 ) -> FactGroup:
     listed = {fact.index for fact in best}
     before = context.before if context else {}

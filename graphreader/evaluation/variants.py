@@ -70,7 +70,7 @@ class RandomNeighbors(Exploration):
             return {"stopped": "nothing_left"}
         position = f"{state['path']} {len(state['functions'])}"
         random = Random(f"{self._seed} {state['question']} {position}")
-        node = random.choice(sorted((one.node for one in neighbors), key=lambda node: node.name))
+        node = random.choice(sorted(neighbors, key=lambda node: node.name))
         decision = NeighborDecision(
             rationale="Chosen by chance.", function="read_neighbor_node", neighbor=1
         )

@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from graphreader.documents import AtomicFact
+from graphreader.documents import AtomicFact, KeyElement
 from graphreader.errors import DecisionError
 from graphreader.ingestion.normalization.merging import is_comparable
 from graphreader.ingestion.report import EmbeddingProgress, Progress, no_progress
@@ -16,7 +16,6 @@ from graphreader.store.writer import (
     EMBEDDINGS_PER_WRITE,
     DocumentVersion,
     GraphWriter,
-    UnembeddedElement,
 )
 
 DOCUMENTS_PER_PAGE = 50  # documents whose facts are reindexed at once
@@ -25,7 +24,7 @@ _QUEUE_SIZE = 50  # lists of new key elements and facts, and documents
 _MAX_DOCUMENTS_WAITING = 50  # waiting documents from which a smaller batch is embedded
 _MAX_WAIT = 1.0  # seconds without new items after which a smaller batch is embedded
 
-Unembedded = UnembeddedElement | AtomicFact
+Unembedded = KeyElement | AtomicFact
 Vectors = Sequence[tuple[Unembedded, list[float]]]
 _Completion = tuple[DocumentVersion, Callable[[bool], None]]
 
@@ -57,7 +56,7 @@ class EmbeddingQueue:
         self._documents: deque[tuple[int, _Completion]] = deque()
         self._embedded = 0
 
-    async def put(self, elements: Sequence[UnembeddedElement], facts: Sequence[AtomicFact]) -> None:
+    async def put(self, elements: Sequence[KeyElement], facts: Sequence[AtomicFact]) -> None:
         """Hand over what has no vector; waits while the queue is full."""
         if self._embedder is None:
             return
@@ -131,7 +130,7 @@ class EmbeddingQueue:
         if not batch or not self._embedder:
             return
         # Another chunk or process may have brought some key elements here before.
-        elements = [one.id for one in batch if isinstance(one, UnembeddedElement)]
+        elements = [one.id for one in batch if isinstance(one, KeyElement)]
         lacking = await self._writer.unembedded_among(elements)
         wanted = [one for one in batch if isinstance(one, AtomicFact) or one.id in lacking]
         vectors = await embed(self._embedder, wanted)
@@ -172,9 +171,9 @@ async def embed(embedder: Embedder, batch: Sequence[Unembedded]) -> Vectors:
 
 async def write_vectors(writer: GraphWriter, vectors: Vectors) -> None:
     """Write vectors, and mark key elements that normalization compares."""
-    elements = [one for one, _ in vectors if isinstance(one, UnembeddedElement)]
+    elements = [one for one, _ in vectors if isinstance(one, KeyElement)]
     await writer.write_embeddings(
-        [(one.id, vector) for one, vector in vectors if isinstance(one, UnembeddedElement)],
+        [(one.id, vector) for one, vector in vectors if isinstance(one, KeyElement)],
         fresh={one.id for one in elements if is_comparable(one.name, one.key)},
     )
     await writer.write_fact_embeddings(

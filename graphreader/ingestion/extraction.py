@@ -175,7 +175,7 @@ def key_elements(corpus: str, surfaces: Iterable[str]) -> tuple[KeyElement, ...]
 def _key_element(corpus: str, wording: str) -> KeyElement:
     surface = clean_surface(wording)
     key = normalize(surface)
-    return KeyElement(identity(corpus, key), key, surface)
+    return KeyElement(identity(corpus, key), surface, key)
 
 
 def _clean(text: str) -> str:

@@ -505,7 +505,7 @@ class _Importer:
 
     def _fact(self, chunk: Chunk, index: int, record: FactRecord) -> AtomicFact:
         elements = tuple(
-            KeyElement(identity(self._corpus, key), key, surface)
+            KeyElement(identity(self._corpus, key), surface, key)
             for surface, key in record.key_elements.items()
         )
         return AtomicFact(identity(chunk.id, record.text), chunk, index, record.text, elements)

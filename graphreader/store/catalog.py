@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from graphreader.documents import Chunk, ChunkRef, Document, without_surrogates
+from graphreader.documents import Chunk, ChunkRef, Document, KeyElementRef, without_surrogates
 from graphreader.errors import UnknownCorpusError, UnknownDocumentError
 from graphreader.files import file_source
 from graphreader.store.connection import Connection, Row
-from graphreader.store.records import Node
 
 Status = Literal["complete", "incomplete", "deleting"]
 
@@ -256,7 +255,7 @@ class Edge:
 class RunSubgraph:
     """What still exists of a run, in order; `merged` leads to the present key elements."""
 
-    elements: tuple[Node, ...] = ()
+    elements: tuple[KeyElementRef, ...] = ()
     chunks: tuple[ChunkRef, ...] = ()
     edges: tuple[Edge, ...] = ()
     merged: Mapping[str, str] = field(default_factory=dict)
@@ -268,7 +267,7 @@ async def run_subgraph(connection: Connection, corpus: str, ids: Sequence[str]) 
         "read/run_subgraph", corpus=corpus, ids=list(dict.fromkeys(ids)), most=FACTS_OF_AN_ELEMENT
     )
     row = rows[0]
-    elements = {one["id"]: Node(one["id"], one["name"]) for one in row["elements"]}
+    elements = {one["id"]: KeyElementRef(one["id"], one["name"]) for one in row["elements"]}
     return RunSubgraph(
         tuple(elements.values()),
         tuple(ChunkRef(**one) for one in row["chunks"]),

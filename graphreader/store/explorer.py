@@ -12,6 +12,8 @@ from graphreader.documents import (
     ChunkFacts,
     ChunkInDocument,
     ChunkRef,
+    KeyElement,
+    KeyElementRef,
     Scored,
 )
 from graphreader.outline import LONGEST_SUMMARY, OutlineEntry, shortened
@@ -24,7 +26,7 @@ from graphreader.store.full_text import (
     key_element_queries,
     rank_by_words,
 )
-from graphreader.store.records import Context, Element, Neighbor, Node, NodeFacts, Profile
+from graphreader.store.records import FactContext, Neighbor, NodeFacts, Profile
 from graphreader.store.search import (
     NOT_INDEXED,
     find_named,
@@ -60,15 +62,17 @@ class GraphExplorer:
         """Whether there are at most so many key elements; a large corpus is not counted."""
         return await has_at_most(self.connection, self.corpus, number)
 
-    async def busiest_nodes(self, limit: int) -> list[Node]:
+    async def busiest_nodes(self, limit: int) -> list[KeyElementRef]:
         """Return the key elements with the most facts. It reads every one: for small corpora."""
         return _nodes(await self._read("key_elements", limit=limit))
 
-    async def sample(self, shares: Sequence[float]) -> list[Node]:
+    async def sample(self, shares: Sequence[float]) -> list[KeyElementRef]:
         """Return for each number (0 to 1) the key element at that share of all; reads every one."""
         return _nodes(await self._rows("sample_key_elements", shares=list(shares)))
 
-    async def nearest(self, vectors: Sequence[Sequence[float]], limit: int) -> list[list[Node]]:
+    async def nearest(
+        self, vectors: Sequence[Sequence[float]], limit: int
+    ) -> list[list[KeyElementRef]]:
         """Return for each vector the key elements with the nearest embeddings, nearest first."""
         values: dict[str, Any] = {
             "vectors": [self.connection.vector(vector) for vector in vectors],
@@ -80,7 +84,7 @@ class GraphExplorer:
         )
         return [_nodes(row["rows"]) for row in rows]
 
-    async def matching(self, texts: Sequence[str], limit: int) -> list[list[Node]]:
+    async def matching(self, texts: Sequence[str], limit: int) -> list[list[KeyElementRef]]:
         """Return for each text that has words the key elements whose names share some."""
         frequent = (await self._frequent_words()).names
         queries = [
@@ -95,7 +99,7 @@ class GraphExplorer:
         matches = []
         for text, own in queries:
             rows = [one for row in islice(found, len(own)) for one in row["rows"]]
-            nodes = {one["id"]: Node(one["id"], one["name"]) for one in rows}
+            nodes = {one["id"]: KeyElementRef(one["id"], one["name"]) for one in rows}
             wordings = {one["id"]: sorted(chain(*one["wordings"])) for one in rows}
             matches.append([nodes[id_] for id_ in rank_by_words(text, wordings)[:limit]])
         return matches
@@ -116,15 +120,15 @@ class GraphExplorer:
         indexed = bool(rows) and rows[0]["terms"] == TERMS_VERSION
         return None if indexed else NOT_INDEXED.format(corpus=shlex.quote(self.corpus))
 
-    async def named(self, names: Sequence[str]) -> list[list[Element]]:
+    async def named(self, names: Sequence[str]) -> list[list[KeyElement]]:
         """Return for each name the key elements that it may mean, the nearest wording first."""
         frequent = (await self._frequent_words()).names
         return await find_named(self.connection, self.corpus, names, frequent)
 
-    async def elements(self, ids: Sequence[str]) -> list[Element]:
+    async def elements(self, ids: Sequence[str]) -> list[KeyElement]:
         """Return key elements by id, each once; for a merged one the element it is merged into."""
         rows = await self._rows("elements", ids=list(ids))
-        return [Element(**{**row, "aliases": tuple(row["aliases"])}) for row in rows]
+        return [KeyElement.of(row) for row in rows]
 
     async def profiles(self, ids: Sequence[str]) -> dict[str, Profile]:
         """Return the profiles of nodes by id; deleted ones are left out."""
@@ -176,13 +180,13 @@ class GraphExplorer:
             limit=limit,
             **_bounds(related),
         )
-        return [Neighbor(Node(row.pop("id"), row.pop("name")), **row) for row in rows]
+        return [Neighbor(**row) for row in rows]
 
-    async def contexts(self, chunks: Mapping[str, Sequence[int]]) -> dict[str, Context]:
+    async def contexts(self, chunks: Mapping[str, Sequence[int]]) -> dict[str, FactContext]:
         """Return the text before some facts (by index) of each chunk, by the chunk's id."""
         values = [{"id": id_, "facts": list(indexes)} for id_, indexes in chunks.items()]
         rows = await self._rows("contexts", chunks=values)
-        return {row["id"]: Context(row["heading"], dict(row["before"])) for row in rows}
+        return {row["id"]: FactContext(row["heading"], dict(row["before"])) for row in rows}
 
     async def chunk(self, id_: str) -> ChunkInDocument | None:
         """Return a chunk by its id, None if it is deleted."""
@@ -261,8 +265,8 @@ class GraphExplorer:
         return rows
 
 
-def _nodes(rows: Sequence[Row]) -> list[Node]:
-    return [Node(row["id"], row["name"]) for row in rows]
+def _nodes(rows: Sequence[Row]) -> list[KeyElementRef]:
+    return [KeyElementRef(row["id"], row["name"]) for row in rows]
 
 
 def _bounds(related: Sequence[str]) -> dict[str, Any]:

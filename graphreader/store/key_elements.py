@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphreader.documents import KeyElement, Scored
 from graphreader.store.connection import Connection, Row, Run
 from graphreader.store.search import has_at_most
 from graphreader.store.writer import FREQUENT
@@ -96,25 +97,13 @@ _VALUES_IN_MEMORY = 20_000_000
 """Largest total of vector components compared in memory: 80 MB, for a moment 160 MB."""
 
 
-@dataclass(frozen=True, slots=True)
-class SimilarElement:
-    """A key element that is similar to another; `score` is the cosine of their vectors."""
-
-    id: str
-    key: str
-    name: str
-    score: float
-
-
 class SimilarityPairs:
     """A search for pairs of similar key elements; in memory after `load_vectors`."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
         self._connection = connection
         self._corpus = corpus
-        self._elements: list[
-            tuple[str, str, str]
-        ] = []  # (id, key, name) of each row of the vectors
+        self._elements: list[KeyElement] = []  # a key element for each row of the vectors
         self._vectors: np.ndarray | None = None
 
     async def load_vectors(self) -> None:
@@ -134,14 +123,16 @@ class SimilarityPairs:
             )
             # An array takes a twentieth of the rows' memory.
             tables += [np.array([row["embedding"] for row in page], np.float32)] if page else []
-            elements += [(row["id"], row["key"], row["name"]) for row in page]
+            elements += [KeyElement(row["id"], row["name"], row["key"]) for row in page]
         if tables:
             table = np.concatenate(tables)
             lengths = np.linalg.norm(table, axis=1, keepdims=True)
             table /= np.where(lengths == 0, 1, lengths)
             self._elements, self._vectors = elements, table
 
-    async def similar_to(self, ids: Sequence[str], least: float) -> dict[str, list[SimilarElement]]:
+    async def similar_to(
+        self, ids: Sequence[str], least: float
+    ) -> dict[str, list[Scored[KeyElement]]]:
         """Return, for each key element, all others with at least the cosine `least`."""
         if self._vectors is None:
             return await self._search(ids, least)
@@ -149,23 +140,25 @@ class SimilarityPairs:
 
     def _compare(
         self, vectors: np.ndarray, ids: set[str], least: float
-    ) -> dict[str, list[SimilarElement]]:
+    ) -> dict[str, list[Scored[KeyElement]]]:
         """Compare vectors in memory; the nearest come first."""
-        similar: dict[str, list[SimilarElement]] = {}
-        rows = [row for row, (id_, _, _) in enumerate(self._elements) if id_ in ids]
+        similar: dict[str, list[Scored[KeyElement]]] = {}
+        rows = [row for row, one in enumerate(self._elements) if one.id in ids]
         for start in range(0, len(rows), _VECTORS_PER_PRODUCT):
             part = rows[start : start + _VECTORS_PER_PRODUCT]
             for row, cosines in zip(part, vectors[part] @ vectors.T, strict=True):
                 near = np.flatnonzero(cosines >= least)
                 near = near[np.argsort(-cosines[near], kind="stable")][:_NEAREST_AT_MOST]
-                similar[self._elements[row][0]] = [
-                    SimilarElement(*self._elements[n], float(cosines[n])) for n in near if n != row
+                similar[self._elements[row].id] = [
+                    Scored(self._elements[n], float(cosines[n])) for n in near if n != row
                 ]
         return similar
 
-    async def _search(self, ids: Sequence[str], least: float) -> dict[str, list[SimilarElement]]:
+    async def _search(
+        self, ids: Sequence[str], least: float
+    ) -> dict[str, list[Scored[KeyElement]]]:
         """Query the vector index for more and more neighbors until the last is not similar."""
-        similar: dict[str, list[SimilarElement]] = {}
+        similar: dict[str, list[Scored[KeyElement]]] = {}
         values: dict[str, Any] = {"corpus": self._corpus, "least": least}
         wide, left = _NEAREST_AT_FIRST, list(ids)
         while left:
@@ -179,7 +172,9 @@ class SimilarityPairs:
             )
             rows = list(chain(*pages))
             for row in rows:
-                similar[row["id"]] = [SimilarElement(**one) for one in row["similar"]]
+                similar[row["id"]] = [
+                    Scored(KeyElement.of(one), one["score"]) for one in row["similar"]
+                ]
             if wide >= _NEAREST_AT_MOST:
                 break
             left = [row["id"] for row in rows if row["found"] >= wide and row["last"] >= least]

@@ -1,33 +1,15 @@
-"""The records of the graph for the agent and for users: nodes, facts, chunks. Plain data."""
+"""The surroundings of a key element as the graph has them: its facts, neighbors and profile."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from graphreader.documents import AtomicFact, ChunkFacts, ChunkRef
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A key element as the agent sees it."""
-
-    id: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Element:
-    """A key element with all its wordings; `facts` counts the facts that name it."""
-
-    id: str
-    name: str
-    aliases: tuple[str, ...]
-    facts: int
+from graphreader.documents import AtomicFact, ChunkFacts, ChunkRef, KeyElement, KeyElementRef
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The casefolded wordings of a node; ids of its facts unless many, and of some chunks."""
+    """The casefolded wordings of a key element; ids of its facts unless many; some chunks."""
 
     aliases: frozenset[str]
     facts: frozenset[str] | None
@@ -37,34 +19,20 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbor:
-    """A node that shares facts with another one; `unread`: it has facts in unread chunks.
-
-    `shared` counts the facts that name both; `similarity` is a cosine, 0 without a vector.
-    """
-
-    node: Node
-    unread: bool
-    shared: int
-    facts: int
-    similarity: float
-
-
-@dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """Facts of one node in the order of the texts; `total` counts all of its facts."""
+    """Facts of one key element by chunk, in the order of the texts; `total` counts all."""
 
     groups: tuple[ChunkFacts[ChunkRef], ...]
     total: int
 
     @property
     def unlisted(self) -> int:
-        """How many facts the groups leave out."""
+        """The number of facts that the groups leave out."""
         return max(0, self.total - sum(len(group.facts) for group in self.groups))
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class FactContext:
     """The heading of a chunk, and the preceding fact by the index of each requested fact."""
 
     heading: str | None
@@ -75,21 +43,29 @@ class Context:
 class ElementFacts:
     """The facts of a key element in the order of the texts; of a hub only some of the `total`."""
 
-    element: Element
+    element: KeyElement
     facts: tuple[AtomicFact, ...]
     total: int
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
         facts = [fact.as_dict() for fact in self.facts]
-        return {"element": asdict(self.element), "facts": facts, "total": self.total}
+        return {"element": self.element.as_dict(), "facts": facts, "total": self.total}
 
 
 @dataclass(frozen=True, slots=True)
-class NeighborElement:
-    """A key element that `shared` facts name as well; `facts` is how many it has in all."""
+class Neighbor(KeyElementRef):
+    """A key element that shares facts with another one; `unread`: it has facts in unread chunks.
 
-    id: str
-    name: str
+    `shared` counts the facts that name both, `facts` all of the neighbor; `similarity` is a
+    cosine with the open questions, 0 without a vector.
+    """
+
+    unread: bool
     shared: int
     facts: int
+    similarity: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON types, without what only a run knows."""
+        return {"id": self.id, "name": self.name, "shared": self.shared, "facts": self.facts}

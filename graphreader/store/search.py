@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
-from graphreader.documents import AtomicFact, Chunk, ChunkFacts, Scored, identity
+from graphreader.documents import AtomicFact, Chunk, ChunkFacts, KeyElement, Scored, identity
 from graphreader.store.connection import Connection, Row
 from graphreader.store.full_text import (
     TERMS_VERSION,
@@ -23,7 +23,6 @@ from graphreader.store.full_text import (
     term_scores,
     terms_queries,
 )
-from graphreader.store.records import Element
 from graphreader.text.names import names_of
 from graphreader.text.scripts import han_pairs
 from graphreader.text.words import (
@@ -344,7 +343,7 @@ _LONG_WORD = 7  # letters; shorter words that differ in one letter are different
 
 async def find_named(
     connection: Connection, corpus: str, names: Sequence[str], frequent: Collection[str] = ()
-) -> list[list[Element]]:
+) -> list[list[KeyElement]]:
     """Return, for each name, the key elements that it may mean, the nearest wording first."""
     queries = [_name_queries(name, corpus, frequent) for name in names]
     asked = list(chain(*queries))
@@ -367,11 +366,11 @@ def _name_queries(name: str, corpus: str, frequent: Collection[str]) -> list[str
     return key_element_queries(name, corpus, frequent, list(words)[:20])
 
 
-def _nearest(name: str, rows: Sequence[Row]) -> list[Element]:
+def _nearest(name: str, rows: Sequence[Row]) -> list[KeyElement]:
     """Return the key elements with a near wording, sorted by distance, then by most facts."""
     matches = []
     for row in {row["id"]: row for row in rows}.values():
-        element = Element(row["id"], row["name"], tuple(row["aliases"]), row["facts"])
+        element = KeyElement.of(row)
         levels = [_distance(name, wording) for wording in {element.name, *element.aliases}]
         known = [level for level in levels if level is not None]
         if known:

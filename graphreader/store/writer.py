@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from graphreader.documents import AtomicFact, Chunk, ChunkFacts, ChunkRef, Document
+from graphreader.documents import AtomicFact, Chunk, ChunkFacts, ChunkRef, Document, KeyElement
 from graphreader.errors import EmbeddingMismatchError, StoreError
 from graphreader.reading import Reading
 from graphreader.store.connection import Connection, Row, Run
@@ -44,22 +44,13 @@ class DocumentVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class UnembeddedElement:
-    """A key element without a vector; `name` is one of its wordings."""
-
-    id: str
-    key: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
 class WriteResult:
     """New key elements without vectors; ids of documents.
 
     `shared` ones are written by another process too, the chunks of `arranged` ones are linked.
     """
 
-    unembedded: list[UnembeddedElement]
+    unembedded: list[KeyElement]
     shared: frozenset[str]
     arranged: frozenset[str]
 
@@ -113,7 +104,7 @@ class GraphWriter:
         lacking = set(result["lacking"])
         return WriteResult(
             [
-                UnembeddedElement(id_, key, surfaces[0])
+                KeyElement(id_, surfaces[0], key)
                 for id_, key, surfaces in values["elements"]
                 if id_ in lacking
             ],
@@ -145,13 +136,13 @@ class GraphWriter:
         """Name every changed key element by the most frequent of its wordings."""
         await self.connection.run("write/settle_key_elements", corpus=self.corpus)
 
-    async def unembedded(self, document: str | None = None) -> list[UnembeddedElement]:
+    async def unembedded(self, document: str | None = None) -> list[KeyElement]:
         """Return the key elements without a vector, of one document or of the corpus."""
         if document:
             rows = await self._read("unembedded_of_document", document=document)
         else:
             rows = await self._read("unembedded")
-        return [UnembeddedElement(**row) for row in rows]
+        return [KeyElement.of(row) for row in rows]
 
     async def unembedded_among(self, elements: Sequence[str]) -> set[str]:
         """Return those of the key elements, by their ids, that have no vector."""
@@ -279,7 +270,7 @@ def _rows(
         for fact in read.facts:
             for element in fact.key_elements:
                 keys[element.id] = element.key
-                surfaces[element.id].add(element.surface)
+                surfaces[element.id].add(element.name)
     ids = sorted(keys)
     number = {id_: place for place, id_ in enumerate(ids)}
     elements = [[one, keys[one], sorted(surfaces[one])] for one in ids]
@@ -294,7 +285,7 @@ def _rows(
                     fact.text,
                     indexed_terms(fact.text, corpus),
                     fact.index,
-                    [[number[e.id], e.surface] for e in fact.key_elements],
+                    [[number[e.id], e.name] for e in fact.key_elements],
                 ]
                 for fact in read.facts
             ],

@@ -326,7 +326,8 @@ async def search(
     limit: Annotated[int, Query(ge=1, le=1000)] = 20,
 ) -> dict[str, Any]:
     """Search key elements by words and by meaning, best first."""
-    return {"key_elements": await server.reader.at(corpus).asearch(text, limit=limit)}
+    found = await server.reader.at(corpus).asearch(text, limit=limit)
+    return {"key_elements": [one.as_dict() for one in found]}
 
 
 @router.get("/api/corpora/{corpus}/key-elements/{element}/facts")
@@ -344,7 +345,7 @@ async def neighbors(
 ) -> dict[str, Any]:
     """Find the key elements that share facts with a key element, most shared facts first."""
     found = await server.reader.at(corpus).aneighbors(element, limit=limit)
-    return {"neighbors": [asdict(one) for one in found]}
+    return {"neighbors": [one.as_dict() for one in found]}
 
 
 @router.get("/api/corpora/{corpus}/documents/{document}/outline")

@@ -143,13 +143,13 @@ async def test_neighbors_share_facts(writer: GraphWriter, explorer: GraphExplore
     without = await explorer.neighbors(node["A"], [node["B"]], [first.id], [], None, 10)
     all_read = await explorer.neighbors(node["A"], [], [first.id, second.id], [], None, 10)
 
-    assert [(one.node.name, one.shared, one.facts, one.unread) for one in found] == [
+    assert [(one.name, one.shared, one.facts, one.unread) for one in found] == [
         ("B", 2, 2, True),
         ("rare", 1, 1, True),
         ("scarce", 1, 1, True),
         ("C", 1, 2, True),
     ]
-    assert [(one.node.name, one.unread) for one in without] == [
+    assert [(one.name, one.unread) for one in without] == [
         ("rare", False),
         ("scarce", False),
         ("C", True),
@@ -172,7 +172,7 @@ async def test_neighbors_are_compared_with_a_vector(
     nowhere = await explorer.neighbors(node["A"], [], [], [], [0.0] * 256, 10)
 
     for one in found:
-        near = embedding_of(one.node.name.lower())
+        near = embedding_of(one.name.lower())
         cosine = sum(a * b for a, b in zip(vector, near, strict=True)) / 2
         assert one.similarity == pytest.approx(cosine, abs=1e-6)
     assert {one.similarity for one in before + nowhere} == {0.0}
@@ -197,7 +197,7 @@ async def test_hubs_give_what_is_related(writer: GraphWriter, explorer: GraphExp
     assert plain.total == found.total == size + 2
     assert len(texts(plain)) == len(set(texts(found))) == FACTS_OF_A_NODE
     assert {"The hub was built of chalk.", "The hub burnt in winter."} <= set(texts(found))
-    assert {one.node.name for one in beside[:2]} == {"chalk", "winter"}
+    assert {one.name for one in beside[:2]} == {"chalk", "winter"}
     assert len(beside) == 7
     assert small.total == len(texts(small)) == FACTS_OF_A_NODE
     assert len(await neighbors(explorer, node["other"], limit=5000)) == FACTS_OF_A_NODE
@@ -338,11 +338,11 @@ async def test_nothing_leaks(
     related = [*node.values()]
 
     assert texts(await explorer.facts(node["secret"], [*hub.values()])) == ["A secret."]
-    assert [one.node.name for one in await neighbors(explorer, node["secret"])] == ["door"]
+    assert [one.name for one in await neighbors(explorer, node["secret"])] == ["door"]
     assert await outside.facts(node["secret"]) == NodeFacts((), 0)
     assert await neighbors(outside, node["secret"]) == []
     assert "A secret." not in texts(await outside.facts(hub["secret"], related))
-    assert not {one.node.id for one in await neighbors(outside, hub["secret"])} & {*related}
+    assert not {one.id for one in await neighbors(outside, hub["secret"])} & {*related}
     assert await outside.profiles(related) == {}
     assert await outside.elements(related) == []
     assert await outside.contexts({chunk.id: [1]}) == {}
@@ -406,7 +406,7 @@ async def test_facts_are_the_nodes_own(writer: GraphWriter) -> None:
     node = (await node_ids(writer))["Ann Lee"]
 
     assert texts(await explorer.facts(node)) == ["Ann Lee directed it."]
-    assert {one.node.name for one in await neighbors(explorer, node)} == {"directed"}
+    assert {one.name for one in await neighbors(explorer, node)} == {"directed"}
 
 
 # What is drawn depends on keys alone: in another corpus of the same texts it is the same. Nodes

@@ -122,7 +122,7 @@ async def test_names_of_a_place_are_one(
     assert sorted(node.name for node in nearest) == sorted(facts_of)
     assert {node.name for node in await explorer.busiest_nodes(50)} == set(facts_of)
     beside = await explorer.neighbors(by_word.id, [], [], [], None, 20)
-    assert {one.node.name for one in beside} >= {"Danko Jones", "band", "Toronto", "Casa Loma"}
+    assert {one.name for one in beside} >= {"Danko Jones", "band", "Toronto", "Casa Loma"}
     found = await explorer.facts(by_word.id)
     assert {fact.text for one in found.groups for fact in one.facts} == facts_of["United Kingdom"]
     assert (before.merged, after.merged) == (0, 2)

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from graphreader.documents import AtomicFact, Chunk, ChunkFacts, Document, identity
+from graphreader.documents import AtomicFact, Chunk, ChunkFacts, Document, KeyElementRef, identity
 from graphreader.ingestion.extraction import key_elements
 from graphreader.ingestion.loading.content import from_text
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.records import Node
 from graphreader.store.writer import DocumentVersion, GraphWriter
 
 Facts = dict[str, list[str]]
@@ -51,12 +50,14 @@ async def write(writer: GraphWriter, title: str, parts: list[tuple[str, Facts]])
     return made
 
 
-async def by_words(explorer: GraphExplorer, text: str, limit: int) -> list[Node]:
+async def by_words(explorer: GraphExplorer, text: str, limit: int) -> list[KeyElementRef]:
     """What a search for the words of one text finds."""
     return (await explorer.matching([text], limit) or [[]])[0]
 
 
-async def by_vector(explorer: GraphExplorer, vector: Sequence[float], limit: int) -> list[Node]:
+async def by_vector(
+    explorer: GraphExplorer, vector: Sequence[float], limit: int
+) -> list[KeyElementRef]:
     """What a search for one vector finds."""
     return (await explorer.nearest([vector], limit))[0]
 

@@ -5,11 +5,10 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 from graphreader.agent.functions import FUNCTIONS
-from graphreader.documents import Chunk, ChunkRef
+from graphreader.documents import Chunk, ChunkRef, KeyElementRef
 from graphreader.html_report.graph_view import MOST_NODES, visited_ids
 from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
 from graphreader.store.catalog import Edge, RunSubgraph
-from graphreader.store.records import Node
 from graphreader.usage import Usage
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "base"}
@@ -116,7 +115,7 @@ def run_of(text: str) -> tuple[Reading, list[Chunk], RunSubgraph]:
     chunk = f"Before: {text} after. " + "Much more is told here. " * 60
     passages = [Chunk("c1", 0, text, "d", 9, 9 + len(chunk), chunk, 9, text)]
     subgraph = RunSubgraph(
-        (Node("k1", text), Node("k2", text)),
+        (KeyElementRef("k1", text), KeyElementRef("k2", text)),
         (ChunkRef("c1", 0, text, "d"),),
         (Edge("k1", "k2", 2, text), Edge("c1", "k1", 1, text)),
     )
@@ -152,7 +151,7 @@ def long_run() -> tuple[Reading, list[Chunk], RunSubgraph]:
     reading = replace(run_of("x")[0], citations=citations, paths=paths, claims=claims)
     ids = visited_ids(reading, passages)[:MOST_NODES]
     subgraph = RunSubgraph(
-        tuple(Node(one, f"Node {one}") for one in ids if one.startswith("k")),
+        tuple(KeyElementRef(one, f"Node {one}") for one in ids if one.startswith("k")),
         tuple(ChunkRef(one.id, one.index, one.document, "d") for one in passages),
         tuple(Edge(one, other, 1, "Why.") for one, other in pairwise(ids)),
     )

@@ -13,11 +13,12 @@ from graphreader.agent.decisions import Condensed
 from graphreader.agent.notebook import condense, join
 from graphreader.agent.planning import select_diverse
 from graphreader.agent.tasks import NOTEBOOK_TOKENS, CondenseTask, JoinTask
+from graphreader.documents import KeyElementRef
 from graphreader.errors import ReplyError
-from graphreader.store.records import Node, Profile
+from graphreader.store.records import Profile
 from graphreader.testing import ScriptedDecider
 
-NODES = [Node(id_, id_) for id_ in "abcde"]
+NODES = [KeyElementRef(id_, id_) for id_ in "abcde"]
 
 
 def profile(*facts: str, aliases: tuple[str, ...] = ()) -> Profile:
@@ -55,7 +56,7 @@ def test_nodes_cover_needs_and_chunks() -> None:
         for id_, chunk in places.items()
     }
     names = dict(a="Ann born", b="Ann Lee", c="Ann grave", d="the poet", e="Ulm town")
-    nodes = [Node(id_, name) for id_, name in names.items()]
+    nodes = [KeyElementRef(id_, name) for id_, name in names.items()]
 
     def chosen(number: int, *needs: str) -> str:
         return "".join(node.id for node in select_diverse(nodes, profiles, number, needs))

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphreader.documents import Chunk, ChunkRef, without_controls
+from graphreader.documents import Chunk, ChunkRef, KeyElementRef, without_controls
 from graphreader.errors import UsageError
 from graphreader.html_report import page as page_module
 from graphreader.html_report.citations import PassagePiece, cited_answer, cited_passages
@@ -26,7 +26,6 @@ from graphreader.html_report.page import check, render
 from graphreader.html_report.summary import cost_tables, timeline
 from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading
 from graphreader.store.catalog import Edge, RunSubgraph
-from graphreader.store.records import Node
 from graphreader.usage import Usage
 from tests.snapshots import Snapshots
 from tests.unit.html_pages import Element, long_run, parsed, run_of
@@ -420,7 +419,7 @@ def test_arrows() -> None:
     )
     path = Path("Ada", "", 6, "termination", functions=calls, node_id="k1")
     subgraph = RunSubgraph(
-        (Node("k1", "Ada"), Node("k2", "Bo")),
+        (KeyElementRef("k1", "Ada"), KeyElementRef("k2", "Bo")),
         tuple(ChunkRef(f"c{n}", n, "life", "d") for n in (0, 1, 3)),
         (Edge("k1", "k2", 3, "Ada met Bo."),),
     )
@@ -447,7 +446,7 @@ def test_turns() -> None:
         FunctionCall("read_node", "Ada", "", "turn 2", "k1"),
     )
     path = Path("question", "Ada.", 3, "termination", functions=calls)
-    subgraph = RunSubgraph((Node("k1", "Ada"),), (ChunkRef("c3", 3, "life", "d"),))
+    subgraph = RunSubgraph((KeyElementRef("k1", "Ada"),), (ChunkRef("c3", 3, "life", "d"),))
     reading = replace(READING, paths=(path,))
     page = parsed(render(reading, [], subgraph)).one("section", id="paths")
     lane = page.one("article")
@@ -472,7 +471,7 @@ def test_gone_and_merged_nodes() -> None:
         Path("Ada Lund", "", 0, "nothing_left", node_id="k3"),
     )
     subgraph = RunSubgraph(
-        (Node("k3", "Ada Lund"), Node("k4", "Bo")),
+        (KeyElementRef("k3", "Ada Lund"), KeyElementRef("k4", "Bo")),
         edges=(Edge("k3", "k4", 2, "Ada met Bo."),),
         merged={"k1": "k3"},
     )

@@ -119,7 +119,7 @@ async def test_bad_extractions() -> None:
 
     (only,) = result.extracted.facts
     assert only.text == f"City of {long}."
-    assert [len(one.surface) for one in only.key_elements] == [4, 200]
+    assert [len(one.name) for one in only.key_elements] == [4, 200]
 
 
 # Where the budget is used up, the chunk waits for another run.
@@ -149,7 +149,7 @@ async def test_ungrounded_key_elements(
     result, _ = await extracted(lambda task: Extraction(facts=[extraction]), "Joan.")
 
     (only,) = result.extracted.facts
-    assert kept <= {one.surface for one in only.key_elements}
+    assert kept <= {one.name for one in only.key_elements}
     assert result.dropped == dropped
 
 

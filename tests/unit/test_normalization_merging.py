@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from graphreader.ingestion.normalization.merging import (
     THRESHOLD,
+    KeyElement,
     Merge,
-    MergeCandidate,
     association_merges,
     blocking_keys,
     combine,
@@ -41,12 +41,12 @@ def pairs(table: str) -> list[tuple[str, str]]:
     return [(one.strip(), other.strip()) for one, other in rows]
 
 
-def element(name: str, facts: int = 1) -> MergeCandidate:
-    return MergeCandidate(f"id of {name}", normalize(name), name, facts)
+def element(name: str, facts: int = 1) -> KeyElement:
+    return KeyElement(f"id of {name}", name, normalize(name), facts=facts)
 
 
-def plain(key: str, facts: int = 1) -> MergeCandidate:
-    return MergeCandidate(key, key, key, facts)
+def plain(key: str, facts: int = 1) -> KeyElement:
+    return KeyElement(key, key, key, facts=facts)
 
 
 def every_pair_alike(names: list[str], cosine: float = 1.0) -> list[tuple[str, str, float]]:
@@ -129,8 +129,8 @@ def test_groups_and_heads() -> None:
 # A group is the same in whatever order its pairs come, and either way around.
 @settings(deadline=None, max_examples=80)
 @given(edges, st.randoms(use_true_random=False))
-def test_order(pairs: list[tuple[MergeCandidate, MergeCandidate, float]], chance: Random) -> None:
-    def allowed(a: MergeCandidate, b: MergeCandidate) -> bool:
+def test_order(pairs: list[tuple[KeyElement, KeyElement, float]], chance: Random) -> None:
+    def allowed(a: KeyElement, b: KeyElement) -> bool:
         return {a.key, b.key} != {"a", "b"}
 
     shuffled = [(b, a, score) if chance.random() < 0.5 else (a, b, score) for a, b, score in pairs]

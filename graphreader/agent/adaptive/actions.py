@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 from graphreader.agent.adaptive.tasks import Action
 from graphreader.agent.context import RunContext
-from graphreader.documents import Chunk, ChunkFacts, ChunkRef
+from graphreader.documents import Chunk, ChunkFacts, ChunkRef, KeyElement
 from graphreader.errors import DecisionError
 from graphreader.llm.protocols import folded
 from graphreader.outline import outline_text
-from graphreader.store.records import Element
 from graphreader.text.names import names_of
 from graphreader.text.words import is_common, terms_of
 
@@ -95,12 +94,12 @@ class ActionRunner:
         kept, missing = with_names(found, query)
         return Outcome(kept, f"No passage has {' or '.join(missing)}." if missing else "")
 
-    async def _named(self, actions: Sequence[Action]) -> list[list[Element]]:
+    async def _named(self, actions: Sequence[Action]) -> list[list[KeyElement]]:
         if not actions:
             return []
         return await self._context.explorer.named([_page(one.argument)[0] for one in actions])
 
-    async def _node(self, argument: str, elements: Sequence[Element]) -> Outcome:
+    async def _node(self, argument: str, elements: Sequence[KeyElement]) -> Outcome:
         """A page of the facts of the nearest key element in the order of the texts, its neighbors.
 
         The other elements are only named.
@@ -129,9 +128,7 @@ class ActionRunner:
             names = [f"{one.name} ({one.facts})" for one in similar[:NEIGHBORS]]
             lines.append(f"Similar names: {'; '.join(names)}.")
         unread = [
-            f"{one.node.name} ({one.facts})"
-            for one in neighbors
-            if one.unread and is_telling(one.node.name)
+            f"{one.name} ({one.facts})" for one in neighbors if one.unread and is_telling(one.name)
         ]
         if unread:
             lines.append(f"Neighbors with unread facts: {'; '.join(unread[:NEIGHBORS])}.")

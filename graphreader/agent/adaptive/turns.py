@@ -48,9 +48,9 @@ from graphreader.agent.events import (
 from graphreader.agent.follow_up import exchange_texts
 from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.state import Costs, Function, Quote, add_costs, add_seen, path_result
+from graphreader.documents import KeyElementRef
 from graphreader.errors import BudgetError, DecisionError, ReplyError
 from graphreader.reading import FunctionCall, Stopped
-from graphreader.store.records import Node
 
 STALLED = 2  # turns in a row without a finding, after which paths explore
 FEWEST_PATHS = 2
@@ -168,7 +168,7 @@ class AdaptiveNodes:
         """Choose nodes for what is missing, each need in turn, to start paths from."""
         needs = state["needs"] or [state["question"]]
         by_words = await self._context.explorer.matching(needs, NODES_A_NEED)
-        by_meaning: list[list[Node]] = []
+        by_meaning: list[list[KeyElementRef]] = []
         with suppress(DecisionError):  # words alone bring most
             vectors = await self._context.vectors.vectors(needs)
             by_meaning = await self._context.explorer.nearest(vectors, NODES_A_NEED)

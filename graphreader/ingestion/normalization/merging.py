@@ -17,6 +17,7 @@ from importlib.resources import files
 from itertools import combinations, product
 from typing import Literal
 
+from graphreader.documents import KeyElement
 from graphreader.ingestion.normalization.rules import (
     ACCENT_MATTERS,
     american,
@@ -42,30 +43,20 @@ CONFIDENCE = 0.99
 
 
 @dataclass(frozen=True, slots=True)
-class MergeCandidate:
-    """A key element of the base graph that may be merged; `facts` is the number of its facts."""
-
-    id: str
-    key: str
-    name: str
-    facts: int
-
-
-@dataclass(frozen=True, slots=True)
 class Merge:
     """A decision to make `element` a wording of `into`; `score` is a cosine or confidence (0-1)."""
 
-    element: MergeCandidate
-    into: MergeCandidate
+    element: KeyElement
+    into: KeyElement
     stage: Stage
     score: float
 
 
-Pair = tuple[MergeCandidate, MergeCandidate, float]
+Pair = tuple[KeyElement, KeyElement, float]
 
 
 def semantic_merges(
-    elements: Mapping[str, MergeCandidate], similarities: Iterable[tuple[str, str, float]]
+    elements: Mapping[str, KeyElement], similarities: Iterable[tuple[str, str, float]]
 ) -> list[Merge]:
     """Return the merges of similar pairs (id, id, cosine) and of names of one place, by key."""
     pairs = [
@@ -73,7 +64,7 @@ def semantic_merges(
         for one, other, score in similarities
         if score >= THRESHOLD and one in elements and other in elements
     ]
-    named: dict[str, list[MergeCandidate]] = defaultdict(list)
+    named: dict[str, list[KeyElement]] = defaultdict(list)
     for element in elements.values():
         if place := _place(element):
             named[place].append(element)
@@ -87,7 +78,7 @@ def semantic_merges(
     )
 
 
-def association_merges(pairs: Iterable[tuple[MergeCandidate, MergeCandidate, int]]) -> list[Merge]:
+def association_merges(pairs: Iterable[tuple[KeyElement, KeyElement, int]]) -> list[Merge]:
     """Return the merges of pairs given with their number of common facts, sorted by key."""
     together = {
         frozenset((a.id, b.id)): (a, b, facts / max(a.facts, b.facts))
@@ -107,15 +98,15 @@ def association_merges(pairs: Iterable[tuple[MergeCandidate, MergeCandidate, int
 
 def group(
     pairs: Iterable[Pair],
-    allowed: Callable[[MergeCandidate, MergeCandidate], bool],
-    rank: Callable[[MergeCandidate], tuple[int | str, ...]],
+    allowed: Callable[[KeyElement, KeyElement], bool],
+    rank: Callable[[KeyElement], tuple[int | str, ...]],
     stage: Stage,
 ) -> list[Merge]:
     """Group pairs by descending score; return merges into each group's element of smallest `rank`.
 
     A group grows only if all its pairs are `allowed`, so no chain joins different meanings.
     """
-    group_of: dict[str, list[MergeCandidate]] = {}
+    group_of: dict[str, list[KeyElement]] = {}
     best: dict[str, float] = {}
     ordered = [(a, b, score) if a.id <= b.id else (b, a, score) for a, b, score in pairs]
     for first, second, score in sorted(ordered, key=lambda p: (-p[2], p[0].id, p[1].id)):
@@ -142,7 +133,7 @@ def combine(merges: Iterable[Merge]) -> list[Merge]:
     """
     steps: dict[str, Merge] = {}
 
-    def last(element: MergeCandidate) -> MergeCandidate:
+    def last(element: KeyElement) -> KeyElement:
         while element.id in steps:
             element = steps[element.id].into
         return element
@@ -158,7 +149,7 @@ def combine(merges: Iterable[Merge]) -> list[Merge]:
     return sorted(ends, key=_by_key)
 
 
-def rank_by_facts(element: MergeCandidate) -> tuple[int, int, str]:
+def rank_by_facts(element: KeyElement) -> tuple[int, int, str]:
     """The sort key for the head of a group: most facts, then shortest key, then first key."""
     return -element.facts, len(element.key), element.key
 
@@ -167,7 +158,7 @@ def _by_key(merge: Merge) -> tuple[str, str]:
     return merge.element.key, merge.element.id
 
 
-def may_merge(a: MergeCandidate, b: MergeCandidate) -> bool:
+def may_merge(a: KeyElement, b: KeyElement) -> bool:
     """Whether two similar elements may be merged: as names of one place, or as one wording."""
     if _place(a) and _place(a) == _place(b):
         return True
@@ -179,7 +170,7 @@ def may_merge(a: MergeCandidate, b: MergeCandidate) -> bool:
     return is_same_word(a.key, b.key) or may_be_synonyms(a.key, b.key)
 
 
-def may_associate(a: MergeCandidate, b: MergeCandidate) -> bool:
+def may_associate(a: KeyElement, b: KeyElement) -> bool:
     """Whether two elements that always occur together may be merged.
 
     No numbers, no antonyms, and names only of common words: couples occur together as well.
@@ -315,6 +306,6 @@ def _lines(name: str) -> list[str]:
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
-def _place(element: MergeCandidate) -> str | None:
+def _place(element: KeyElement) -> str | None:
     """The key of the place that an element names, if any; "turkey" without capital is no place."""
     return place_names().get(element.key) if is_name(element.name) else None

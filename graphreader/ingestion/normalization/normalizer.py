@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from graphreader.documents import identity
+from graphreader.documents import KeyElement, identity
 from graphreader.ingestion.normalization import merging
-from graphreader.ingestion.normalization.merging import CONFIDENCE, THRESHOLD, Merge, MergeCandidate
+from graphreader.ingestion.normalization.merging import CONFIDENCE, THRESHOLD, Merge
 from graphreader.ingestion.report import (
     NormalizationProgress,
     NormalizationReport,
@@ -103,17 +103,17 @@ class Normalizer:
             ids |= {identity(self._corpus, key) for key in merging.place_names()}
             rows = await self._read("base_key_elements", ids=sorted(ids))
             merges += merging.semantic_merges(
-                {row["id"]: MergeCandidate(**row) for row in rows}, pairs
+                {row["id"]: KeyElement.of(row) for row in rows}, pairs
             )
         if "association" in self._stages:
             merges += merging.association_merges(await self._count_common_facts())
         return compared, merging.combine(merges)
 
-    async def _count_common_facts(self) -> list[tuple[MergeCandidate, MergeCandidate, int]]:
+    async def _count_common_facts(self) -> list[tuple[KeyElement, KeyElement, int]]:
         """Return the pairs that may always occur together, with their numbers of common facts."""
         await self._merges.mark_frequent()
         rows = await self._read("frequent_key_elements")
-        frequent = {row["id"]: MergeCandidate(**row) for row in rows}
+        frequent = {row["id"]: KeyElement.of(row) for row in rows}
         by_facts: dict[int, list[str]] = defaultdict(list)
         for id_, element in frequent.items():
             missing = int(
@@ -181,7 +181,7 @@ async def _compare(
     similarity: SimilarityPairs, page: Sequence[Row], shared: Container[int] | None
 ) -> set[Pair]:
     new = {
-        row["id"]: MergeCandidate(row["id"], row["key"], row["name"], 0)
+        row["id"]: KeyElement.of(row)
         for row in page
         if merging.is_comparable(row["name"], row["key"])
         and (
@@ -191,6 +191,6 @@ async def _compare(
     pairs = set()
     for id_, others in (await similarity.similar_to(list(new), THRESHOLD)).items():
         for other in others:
-            if merging.may_merge(new[id_], MergeCandidate(other.id, other.key, other.name, 0)):
-                pairs.add((min(id_, other.id), max(id_, other.id), other.score))
+            if merging.may_merge(new[id_], other.item):
+                pairs.add((min(id_, other.item.id), max(id_, other.item.id), other.score))
     return pairs
