@@ -144,7 +144,7 @@ def long_run() -> tuple[Reading, list[Chunk], RunSubgraph]:
         for n in range(1, 51)
     )
     citations = tuple(
-        Citation("A long book", "d", one.chunk, one.start, one.start + 30, words[:30])
+        Citation("A long book", "d", one.index, one.start, one.start + 30, words[:30])
         for one in passages
     )
     claims = tuple(Claim(f"Claim {n}", (n,)) for n in range(1, 41))
