@@ -313,7 +313,7 @@ async def test_a_crowd_is_alike(
     alike = await SimilarityPairs(connection, writer.corpus).similar_to(ids[writer.corpus], 0.95)
 
     everybody = set(ids[writer.corpus])
-    assert {id_: {one.id for one in others} for id_, others in alike.items()} == {
+    assert {id_: {one.item.id for one in others} for id_, others in alike.items()} == {
         id_: everybody - {id_} for id_ in everybody
     }
     assert min(one.score for others in alike.values() for one in others) > 0.999
