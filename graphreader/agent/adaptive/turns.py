@@ -185,7 +185,8 @@ class AdaptiveNodes:
         quotes = [quote for path in paths for quote in path["quotes"]]
         places = [(quote["document_id"], quote["chunk"]) for quote in quotes]
         chunks = {
-            (one.document_id, one.index): one.id for one in await self._context.explorer.chunks(places)
+            (one.document_id, one.index): one.id
+            for one in await self._context.explorer.chunks(places)
         }
         writer = ResultWriter(state["documents"], state["read"], state["seen"])
         results: list[Result] = []
