@@ -32,9 +32,7 @@ test-fast: .venv/test.stamp
 
 # What users see, written anew by this code; read the difference, and name it in CHANGELOG.md.
 snapshots: .venv/test.stamp
-	$(BIN)/python -m pytest -q tests/unit/test_fixed_prompts.py tests/unit/test_cli_watch.py \
-		tests/unit/test_html_report_page.py tests/runs/test_fixed_points.py \
-		tests/runs/test_old_state.py --renew-snapshots
+	$(BIN)/python -m pytest -q --renew-snapshots $$(grep -rl snapshots.check tests --include='test_*.py')
 	git diff --stat -- tests
 
 # Faults at random moments, then random edits; docs/reliability.md has the figures.
