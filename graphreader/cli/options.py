@@ -119,7 +119,11 @@ AskedCorpus = Annotated[
 ]
 Mode = Annotated[
     str | None,
-    _option("--mode", "MODE", "Explore in this mode instead of GRAPHREADER_MODE, such as paper."),
+    _option(
+        "--mode",
+        "MODE",
+        "adaptive: search, 1 to 8 turns, rarely paths; paper: 5 paths of 10 calls.",
+    ),
 ]
 QuestionFile = Annotated[
     str | None,
