@@ -1,7 +1,8 @@
 """What runs share: a corpus of the test's own that is gone afterwards."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -10,7 +11,8 @@ from playwright.async_api import Browser, async_playwright
 from graphreader.graph_reader import GraphReader
 from graphreader.llm import retry
 from graphreader.settings import Settings
-from tests.runs import world
+from graphreader.web.access import TokenStore
+from tests.runs import web_server, world
 from tests.runs.browser_window import chromium
 from tests.runs.forks import Forks
 
@@ -66,3 +68,46 @@ async def browser() -> AsyncIterator[Browser]:
         )
         yield browser
         await browser.close()
+
+
+@pytest.fixture(scope="module")
+def web_home(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home of servers, with two corpora of a text each; the other one has a secret."""
+    home = tmp_path_factory.mktemp("home")
+    secret = [*world.RING, f"{web_server.SECRET} met Beta here."]
+    texts = world.write_files(tmp_path_factory.mktemp("texts"), {"ring": world.RING})
+    others = world.write_files(tmp_path_factory.mktemp("other"), {web_server.SECRET: secret})
+    with web_server.reader_of(neo4j, home) as reader:
+        other = reader.at(web_server.OTHER)
+        reader.ingest(texts)
+        other.ingest(others)
+        yield home
+        for one in (reader, other):
+            one.delete(everything=True)
+
+
+@pytest.fixture(scope="module")
+def local(neo4j: Settings, web_home: Path) -> Iterator[str]:
+    """A server on loopback, without tokens."""
+    with web_server.serving(web_server.reader_of(neo4j, web_home)) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def guarded(neo4j: Settings, web_home: Path) -> Iterator[str]:
+    """A server with tokens."""
+    reader = web_server.reader_of(neo4j, web_home)
+    with web_server.serving(reader, tokens=True) as address:
+        yield address
+
+
+@pytest.fixture
+def token(web_home: Path) -> Callable[..., str]:
+    """Makes a token, by default one that reads the first corpus."""
+
+    def make(role: Any = "reader", name: str = "", **limits: Any) -> str:
+        corpora = () if role == "admin" else (web_server.OWN,)
+        store = TokenStore(web_home / "tokens.sqlite")
+        return store.create(name or uuid4().hex, role, corpora, **limits)
+
+    return make

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,77 +19,26 @@ from langchain_openai import ChatOpenAI
 from mcp import Client
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
-from graphreader.agent.adaptive.tasks import TurnTask
-from graphreader.baselines.answering import PassagesTask, TextAnswer
 from graphreader.errors import RunsError
-from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
 from graphreader.web.access import TokenStore
 from graphreader.web.jobs import Job, JobStore
 from tests.runs import world
 from tests.runs.relay import Relay
-from tests.runs.web_server import Gate, client, events_of, finished_job, serving
-
-OWN, OTHER = f"test-{uuid4().hex[:12]}", f"test-{uuid4().hex[:12]}"
-SECRET_WORD = "Hesperides"
-
-
-gate = Gate()
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
-
-
-def reader_of(neo4j: Settings, home: Path) -> GraphReader:
-    script = {TurnTask: gate, PassagesTask: lambda _: TextAnswer(answer="Beta")}
-    decider = world.scripted(world.RING_FACTS, script)
-    return world.reader(neo4j, OWN, decider, home=home, mode="adaptive", kept_runs=50)
-
-
-@pytest.fixture(scope="module")
-def corpora(
-    neo4j: Settings, home: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[None]:
-    """Two corpora, each with a text and a run; the other one has a secret."""
-    texts = world.write_files(tmp_path_factory.mktemp("texts"), {"ring": world.RING})
-    secret = tmp_path_factory.mktemp("other") / f"{SECRET_WORD}.txt"
-    secret.write_text(f"{SECRET_WORD} met Beta here.", encoding="utf-8")
-    with reader_of(neo4j, home) as reader:
-        reader.ingest(texts)
-        reader.at(OTHER).ingest(secret)
-        yield
-        for corpus in (OWN, OTHER):
-            reader.at(corpus).delete(everything=True)
-
-
-@pytest.fixture(scope="module")
-def local(neo4j: Settings, home: Path, corpora: None) -> Iterator[str]:
-    """A server on loopback, without tokens."""
-    with serving(reader_of(neo4j, home)) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def guarded(neo4j: Settings, home: Path, corpora: None) -> Iterator[str]:
-    """A server with tokens."""
-    with serving(reader_of(neo4j, home), tokens=True) as address:
-        yield address
-
-
-@pytest.fixture
-def token(home: Path) -> Callable[..., str]:
-    """Makes a token, by default one that reads the first corpus."""
-
-    def make(role: Any = "reader", *corpora: str, **limits: Any) -> str:
-        chosen = () if role == "admin" else corpora or (OWN,)
-        return TokenStore(home / "tokens.sqlite").create(uuid4().hex, role, chosen, **limits)
-
-    return make
-
-
-QUESTION = {"question": "Whom did Alpha meet?"}
+from tests.runs.web_server import (
+    OTHER,
+    OWN,
+    QUESTION,
+    SECRET,
+    Gate,
+    begun_run,
+    client,
+    events_of,
+    finished_job,
+    gate,
+    reader_of,
+    serving,
+)
 
 
 def problem_of(response: httpx.Response) -> str:
@@ -100,48 +49,27 @@ def problem_of(response: httpx.Response) -> str:
     return str(found["detail"])
 
 
-# A question is answered as JSON, by its events as they come, or later; the run is kept, replayed
-# behind the last event that was seen, handed on as a report, and deleted.
+# An answer need not be waited for; the run is replayed behind the last event that was seen, handed
+# on as a report, followed up, and deleted.
 def test_a_question(local: str) -> None:
     with client(local) as web:
-        reading = web.post(f"/api/corpora/{OWN}/questions", json=QUESTION).json()
-        with web.stream(
-            "POST",
-            f"/api/corpora/{OWN}/questions",
-            json=QUESTION,
-            headers={"Accept": "text/event-stream"},
-        ) as streamed:
-            events = events_of(streamed)
-        later = web.post(
-            f"/api/corpora/{OWN}/questions", json=QUESTION, headers={"Prefer": "respond-async"}
-        )
-        run = reading["run"]
+        run = begun_run(web)
+        with web.stream("GET", f"/api/runs/{run}/events") as watched:
+            seen = events_of(watched)
         with web.stream("GET", f"/api/runs/{run}/events", headers={"Last-Event-ID": "3"}) as again:
             rest = events_of(again)
         report = web.get(f"/api/runs/{run}/report")
-        with web.stream("GET", later.headers["location"] + "/events") as watched:
-            seen = events_of(watched)
+        follow = web.post(f"/api/corpora/{OWN}/questions", json={**QUESTION, "follow": run})
         listed = web.get(f"/api/corpora/{OWN}/runs", params={"limit": 1}).json()
-        deleted = web.delete(f"/api/runs/{run}")
-        gone = web.get(f"/api/runs/{run}").status_code
-        other = web.post(
-            f"/api/corpora/{OWN}/questions", json={**QUESTION, "reader": "rag-bm25-3"}
-        ).json()
-        follow = web.post(
-            f"/api/corpora/{OWN}/questions", json={**QUESTION, "follow": later.json()["run"]}
-        )
+        deleted, gone = web.delete(f"/api/runs/{run}"), web.get(f"/api/runs/{run}")
 
-    assert (reading["answer"], len(reading["citations"])) == ("Beta", 1)
-    assert [events[0][1], events[-1][1]] == ["RunBegan", "QuestionAnswered"]
-    assert [int(number) for number, _ in events] == list(range(1, len(events) + 1))
-    assert rest[0][0] == "4"
-    assert rest[-1][1] == seen[-1][1] == "QuestionAnswered"
-    assert later.status_code == 202
+    assert [int(number) for number, _ in seen] == list(range(1, len(seen) + 1))
+    assert rest == seen[3:] != []
     assert "Whom did Alpha meet?" in report.text
-    assert listed["total"] >= 3
+    assert follow.json()["answer"] == "Beta"
+    assert listed["total"] >= 2
     assert len(listed["runs"]) == 1
-    assert (gone, other["reader"]) == (404, "rag-bm25-3")
-    assert (deleted.status_code, follow.json()["answer"]) == (204, "Beta")
+    assert (deleted.status_code, gone.status_code) == (204, 404)
 
 
 # A run is watched from its beginning by whoever comes late, goes on when nobody watches, and is
@@ -150,10 +78,7 @@ def test_a_run_under_way(local: str) -> None:
     gate.open.clear()
     try:
         with client(local) as web:
-            asked = web.post(
-                f"/api/corpora/{OWN}/questions", json=QUESTION, headers={"Prefer": "respond-async"}
-            )
-            run = asked.json()["run"]
+            run = begun_run(web)
             under_way = web.get(f"/api/runs/{run}").json()
             stopped = web.post(f"/api/runs/{run}/stop")
             with web.stream("GET", f"/api/runs/{run}/events") as watched:
@@ -172,7 +97,7 @@ def test_a_run_under_way(local: str) -> None:
 
 # Files, a folder of them, and texts as JSON become documents; a later file of a name replaces it.
 # What cannot be read is told a file; names lead nowhere else.
-def test_uploads(local: str, home: Path) -> None:
+def test_uploads(local: str, web_home: Path) -> None:
     corpus = f"test-{uuid4().hex[:12]}"
     files = {"a.txt": "Alpha met Beta here.", "../../up/b.txt": "Beta met Gamma here."}
     with client(local) as web:
@@ -195,7 +120,7 @@ def test_uploads(local: str, home: Path) -> None:
 
     states = [one["state"] for one in (first, second, third, fourth)]
     assert states == ["finished", "finished", "finished", "failed"]
-    assert str(home) not in json.dumps([first, fourth, listed, chunk])
+    assert str(web_home) not in json.dumps([first, fourth, listed, chunk])
     assert [one["title"] for one in listed["documents"]] == ["Note", "a", "b"]
     assert listed["documents"][2]["source"] == "upload:up/b.txt"
     assert chunk["text"] == "Alpha met Gamma here."
@@ -203,7 +128,7 @@ def test_uploads(local: str, home: Path) -> None:
     assert json.loads(exported[0])["corpus"] == corpus
     assert jobs["jobs"][0]["job"] == fourth["job"]
     assert left == 0
-    assert not list((home / "uploads").iterdir())
+    assert not list((web_home / "uploads").iterdir())
 
 
 def _documents(corpus: str) -> str:
@@ -211,18 +136,18 @@ def _documents(corpus: str) -> str:
 
 
 # Reading in goes on after the server ended in the middle of it.
-def test_jobs_after_a_restart(neo4j: Settings, home: Path, corpora: None) -> None:
+def test_jobs_after_a_restart(neo4j: Settings, web_home: Path) -> None:
     corpus, extract = f"test-{uuid4().hex[:12]}", Gate(world.extraction(world.RING_FACTS))
     extract.open.clear()
     decider = world.scripted(world.RING_FACTS, {world.ExtractionTask: extract})
-    slow = world.reader(neo4j, OWN, decider, home=home)
+    slow = world.reader(neo4j, OWN, decider, home=web_home)
     with serving(slow) as address, client(address) as web:
         sent = web.post(_documents(corpus), files=[("files", ("a.txt", b"Alpha met Beta here."))])
         job = sent.json()["job"]
         while web.get(f"/api/jobs/{job}").json()["state"] == "queued":
             time.sleep(0.02)
         extract.open.set()
-    with serving(reader_of(neo4j, home)) as address, client(address) as web:
+    with serving(reader_of(neo4j, web_home)) as address, client(address) as web:
         after = finished_job(web, job)
         web.delete(f"/api/corpora/{corpus}")
 
@@ -231,7 +156,7 @@ def test_jobs_after_a_restart(neo4j: Settings, home: Path, corpora: None) -> Non
 
 
 # A job of a token that was revoked before it began fails, and has no call of the model.
-async def test_a_job_of_a_revoked_token(neo4j: Settings, corpora: None, tmp_path: Path) -> None:
+async def test_a_job_of_a_revoked_token(neo4j: Settings, tmp_path: Path) -> None:
     admin = TokenStore(tmp_path / "tokens.sqlite").create("admin", "admin")
     store = JobStore(tmp_path / "jobs.sqlite")
     await store.add(Job("one", OWN, "gone", (), "queued", 0.0, 0.0), tmp_path)
@@ -270,13 +195,13 @@ def test_an_end_that_is_not_recorded(
 # Neo4j goes away and comes back: the server says that it is not ready, and a question that came
 # meanwhile is answered.
 def test_neo4j_gone_and_back(
-    neo4j: Settings, home: Path, corpora: None, monkeypatch: pytest.MonkeyPatch
+    neo4j: Settings, web_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("graphreader.web.app.READY_SECONDS", 0.5)
     asked = f"/api/corpora/{OWN}/questions"
     with (
         Relay(neo4j) as relay,
-        serving(reader_of(relay.settings, home)) as address,
+        serving(reader_of(relay.settings, web_home)) as address,
         client(address) as web,
     ):
         states = [web.post(asked, json=QUESTION).status_code, web.get("/readyz").status_code]
@@ -289,56 +214,27 @@ def test_neo4j_gone_and_back(
     assert answer == "Beta"
 
 
-FOREIGN = {
-    "another host (DNS rebinding)": {"Host": "evil.example"},
-    "a host with a port of ours": {"Host": "evil.example:8321"},
-    "no host that can be read": {"Host": "[::1"},
-    "a page of another site": {"Origin": "http://evil.example"},
-    "a page in a sandbox": {"Origin": "null"},
-    "another port of this machine": {"Origin": "http://127.0.0.1:1"},
-    "a form of another site": {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"},
-}
-
-
-# On loopback no web page of a stranger can use the server, for reading or for writing.
-@pytest.mark.parametrize("headers", FOREIGN.values(), ids=FOREIGN.keys())
-def test_foreign_pages(local: str, headers: dict[str, str]) -> None:
-    with client(local) as web:
-        for answer in (
-            web.get("/api/corpora", headers=headers),
-            web.delete(f"/api/corpora/{OWN}", headers=headers),
-            web.get("/healthz", headers=headers),
-        ):
-            assert answer.status_code == 403, answer.text
-            assert "access-control-allow-origin" not in answer.headers
-
-
-# Without a token, and with one that is wrong, revoked or expired, nothing is told; many wrong ones
-# make an address wait.
-def test_tokens(guarded: str, home: Path, token: Callable[..., str]) -> None:
-    store, good = TokenStore(home / "tokens.sqlite"), token()
-    expired = token("reader", days=1e-9)
+# A token opens in a header and in a cookie; once it is revoked or expired nothing is said.
+def test_tokens(guarded: str, web_home: Path, token: Callable[..., str]) -> None:
+    store, name = TokenStore(web_home / "tokens.sqlite"), uuid4().hex
+    good, expired = token(name=name), token(days=1e-9)
     with client(guarded) as web:
         web.cookies.set("graphreader_token", good)
         by_cookie = web.get("/api/corpora").status_code
-        web.cookies.clear()
-        answers = [
-            web.get("/api/corpora", headers={"Authorization": f"Bearer {one}"})
-            for one in ("x", "gr_wrong", expired)
-        ]
     with client(guarded, good) as web:
         before = web.get("/api/corpora").status_code
-        for one in store.all():
-            store.revoke(one.name)
-        after = web.get("/api/corpora").status_code
+        store.revoke(name)
+        after = web.get("/api/corpora")
+    with client(guarded, expired) as web:
+        late = web.get("/api/corpora")
 
-    assert (by_cookie, before, after) == (200, 200, 401)
-    assert [one.status_code for one in answers] == [401, 401, 401]
-    assert all("www-authenticate" in one.headers for one in answers)
+    assert (by_cookie, before) == (200, 200)
+    for refused in (after, late):
+        assert refused.status_code == 401
+        assert "www-authenticate" in refused.headers
 
 
-# A reader reads, a writer writes, and neither sees anything of another corpus: what is forbidden
-# and what is missing look the same.
+# A token sees nothing of another corpus: what is forbidden and what is missing look the same.
 def test_isolation(guarded: str, token: Callable[..., str]) -> None:
     with client(guarded, token("admin")) as admin:
         document = admin.get(_documents(OTHER)).json()["documents"][0]["id"]
@@ -361,26 +257,18 @@ def test_isolation(guarded: str, token: Callable[..., str]) -> None:
                     )
                     answers.append(web.request(method, url, params={"text": "Beta"}, **options))
                 forbidden, unknown = answers
-                assert SECRET_WORD not in forbidden.text, path
+                assert SECRET not in forbidden.text, path
                 assert OTHER not in forbidden.text, path
                 if "{" in path:
                     assert (forbidden.status_code, forbidden.text) == (404, unknown.text), path
-    with client(guarded, token("reader")) as web:
-        refused = [
-            web.delete(f"/api/corpora/{OWN}"),
-            web.post(_documents(OWN), json={"documents": [{"id": "a", "text": "b"}]}),
-        ]
-
-    assert [one.status_code for one in refused] == [403, 403]
-    assert "only reads" in problem_of(refused[0])
 
 
-# Questions at once, and calls and tokens a day, are limited for each token.
+# Questions at once are limited for each token.
 def test_limits_of_a_token(guarded: str, token: Callable[..., str]) -> None:
     url = f"/api/corpora/{OWN}/questions"
     gate.open.clear()
     try:
-        with client(guarded, token("reader", OWN, questions=1)) as web:
+        with client(guarded, token(questions=1)) as web:
             first = web.post(url, json=QUESTION, headers={"Prefer": "respond-async"})
             second = web.post(url, json=QUESTION)
             gate.open.set()
@@ -389,12 +277,8 @@ def test_limits_of_a_token(guarded: str, token: Callable[..., str]) -> None:
             third = web.post(url, json=QUESTION)
     finally:
         gate.open.set()
-    with client(guarded, token("reader", OWN, calls=1)) as web:
-        day = [web.post(url, json=QUESTION) for _ in range(2)]
 
     assert [one.status_code for one in (first, second, third)] == [202, 429, 200]
-    assert [one.status_code for one in day] == [200, 429]
-    assert "are used up" in problem_of(day[1])
 
 
 # The clients of OpenAI and of LangChain ask a corpus as a model, with a conversation before.

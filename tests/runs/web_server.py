@@ -7,14 +7,19 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 
 from graphreader import sync
-from graphreader.agent.adaptive.tasks import Turn
+from graphreader.agent.adaptive.tasks import Turn, TurnTask
+from graphreader.baselines.answering import PassagesTask, TextAnswer
 from graphreader.graph_reader import GraphReader
+from graphreader.settings import Settings
 from graphreader.web.app import ServeOptions, make_server
+from tests.runs import world
 
 ANSWER = {
     "findings": [{"passage": "1.0", "finding": "Alpha met Beta.", "quote": "Alpha met Beta here."}],
@@ -41,6 +46,29 @@ class Gate:
         while not self.open.is_set():
             await asyncio.sleep(0.01)
         return self._reply(task)
+
+
+OWN, OTHER = f"test-{uuid4().hex[:12]}", f"test-{uuid4().hex[:12]}"
+"""The corpora of the servers `local` and `guarded`; a token reads the first one by default."""
+
+SECRET = "Hesperides"
+"""A word of the text of OTHER, and its title."""
+
+QUESTION = {"question": "Whom did Alpha meet?"}
+gate = Gate()
+
+
+def reader_of(neo4j: Settings, home: Path) -> GraphReader:
+    """A reader of OWN whose decider answers "Beta", once `gate` is open."""
+    script = {TurnTask: gate, PassagesTask: lambda _: TextAnswer(answer="Beta")}
+    decider = world.scripted(world.RING_FACTS, script)
+    return world.reader(neo4j, OWN, decider, home=home, mode="adaptive", kept_runs=50)
+
+
+def begun_run(web: httpx.Client) -> str:
+    """Ask OWN the question, and do not wait for the answer; the id of the run."""
+    url, prefer = f"/api/corpora/{OWN}/questions", {"Prefer": "respond-async"}
+    return str(web.post(url, json=QUESTION, headers=prefer).json()["run"])
 
 
 @contextmanager
