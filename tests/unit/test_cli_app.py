@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -129,6 +130,10 @@ def test_quick_starts(terminal: Terminal, arguments: list[str], unneeded: str) -
         ("normalize --stages everything", "GRAPHREADER_NORMALIZE: the stages are semantic, assoc"),
         ("evaluate samples", "Name the data, and a folder for the readings"),
         ("report missing", "graphreader evaluate --out"),
+        ("import q.jsonl", "This is not an exported corpus of format 2"),
+        ("list --corpus a\x1b[31m", "A corpus's name has 1 to 200 characters"),
+        ("ask who? --corpus ' '", "A corpus's name has 1 to 200 characters"),
+        (f"ingest q.jsonl --corpus {'x' * 201}", "A corpus's name has 1 to 200 characters"),
     ],
 )
 def test_wrong_usage(
@@ -138,7 +143,7 @@ def test_wrong_usage(
     monkeypatch.setattr(sys, "stdin", Keyboard())
     (terminal.folder / "q.jsonl").write_text('"Who?"\n')
 
-    outcome = terminal.run(*command.split())
+    outcome = terminal.run(*shlex.split(command))
 
     assert (outcome.code, outcome.out) == (2, "")
     assert said in outcome.err
