@@ -26,7 +26,6 @@ from graphreader.cluster import Workers, cluster
 from graphreader.documents import Chunk, KeyElement, check_corpus_name, without_surrogates
 from graphreader.errors import EmbeddingMismatchError, UnknownKeyElementError, UsageError
 from graphreader.estimate import Estimate, estimate, submission_cost
-from graphreader.html_report.page import write_report
 from graphreader.ingestion.embedding import reindex
 from graphreader.ingestion.extraction import key_elements
 from graphreader.ingestion.loading.sources import Source, SourceLike, sources_of
@@ -46,6 +45,7 @@ from graphreader.llm.pricing import Prices
 from graphreader.llm.protocols import Decider, Embedder, Quota
 from graphreader.models import in_background
 from graphreader.outline import OutlineEntry
+from graphreader.pages.page import write_report
 from graphreader.preflight import check_chunks, prepare_ingest, prepare_run
 from graphreader.reading import Reading
 from graphreader.resources import Resources

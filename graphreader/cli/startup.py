@@ -134,7 +134,7 @@ def start_progress(show: Callable[[str], None] | None = None) -> "Progress":
 def check_report(file: str | None) -> None:
     """Raise UsageError, before any cost arises, if no report can be written to the file."""
     if file is not None:
-        from graphreader.html_report.page import check
+        from graphreader.pages.page import check
 
         check(file)
 

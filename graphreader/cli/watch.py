@@ -36,7 +36,7 @@ from graphreader.cli.console import (
 )
 from graphreader.cli.progress import WaitDisplay
 from graphreader.cli.signals import Interrupted
-from graphreader.html_report.citations import CitedText, answer_title, cited_answer
+from graphreader.pages.citations import CitedText, answer_title, cited_answer
 from graphreader.reading import Citation, FunctionCall, Path, Reading, Stopped
 from graphreader.runs import KeptRun
 from graphreader.waiting import Waiting

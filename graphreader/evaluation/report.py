@@ -30,7 +30,7 @@ from graphreader.evaluation.tables import (
     visible_columns,
 )
 from graphreader.files import Line, atomic_write
-from graphreader.html_report.page import fill
+from graphreader.pages.page import fill
 from graphreader.settings import OFFLINE
 
 REPORT, QUALITY = "report", "quality_and_cost"

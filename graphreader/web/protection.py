@@ -21,7 +21,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphreader.errors import GraphReaderError
-from graphreader.html_report.page import CYTOSCAPE_STYLE, digest
+from graphreader.pages.page import CYTOSCAPE_STYLE, digest
 from graphreader.web.access import LOCAL, Token, TokenStore
 from graphreader.web.problems import detail_of, problem, status_of
 

@@ -14,8 +14,8 @@ from sse_starlette import ServerSentEvent
 from graphreader.agent.events import Event, QuestionAnswered
 from graphreader.baselines.registry import aask, check_for_corpus
 from graphreader.errors import UsageError
-from graphreader.html_report.page import render, visited_part
 from graphreader.llm.protocols import Quota
+from graphreader.pages.page import render, visited_part
 from graphreader.resources import Resources
 from graphreader.runs import RunRequest, with_options
 from graphreader.settings import ModeName

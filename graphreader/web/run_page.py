@@ -12,10 +12,10 @@ from sse_starlette import ServerSentEvent
 
 from graphreader.agent.run_view import RunView
 from graphreader.errors import UnknownRunError
-from graphreader.html_report.page import sections, visited_part
+from graphreader.pages.page import sections, visited_part
 from graphreader.web.access import Token
 from graphreader.web.live_runs import LiveRun
-from graphreader.web.pages import CHANGE_SECONDS, page, render
+from graphreader.web.page_routes import CHANGE_SECONDS, page, render
 from graphreader.web.problems import detail_of
 from graphreader.web.services import EventStream, Services, ServicesDep, Visitor, corpus_of_run
 

@@ -19,7 +19,7 @@ NOT_YET = (
     "cluster.py",
     "documents.py",
     "graph_reader.py",
-    "html_report/",
+    "pages/",
     "ingestion/pipeline.py",
     "integrations/langgraph.py",
     "llm/protocols.py",

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from graphreader.agent.functions import FUNCTIONS
 from graphreader.documents import Chunk, ChunkRef, KeyElementRef
-from graphreader.html_report.graph_view import MOST_NODES, visited_ids
+from graphreader.pages.graph_view import MOST_NODES, visited_ids
 from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
 from graphreader.store.catalog import Edge, RunSubgraph
 from graphreader.usage import Usage

@@ -25,9 +25,9 @@ from graphreader.agent.modes import MODES
 from graphreader.documents import check_corpus_name
 from graphreader.errors import UnknownCorpusError, UsageError
 from graphreader.graph_reader import MAX_LIMIT
-from graphreader.html_report.graph_view import graph_element
-from graphreader.html_report.page import environment
 from graphreader.ingestion.loading.formats import SUFFIXES
+from graphreader.pages.graph_view import graph_element
+from graphreader.pages.page import environment
 from graphreader.store.catalog import CorpusSummary, Stats, run_subgraph
 from graphreader.store.embedded.server import browser_address
 from graphreader.web.access import NotAllowedError
@@ -54,10 +54,10 @@ _READERS = ("rag-bm25-3", "rag-embedding-3", "full-text", "read-agent-p", "searc
 _MOST_NEIGHBORS = 2_000
 
 _STATIC = {
-    "page.css": "graphreader.html_report",
-    "page.js": "graphreader.html_report",
-    "drawing.js": "graphreader.html_report",
-    "cytoscape/cytoscape.min.js": "graphreader.html_report",
+    "page.css": "graphreader.pages",
+    "page.js": "graphreader.pages",
+    "drawing.js": "graphreader.pages",
+    "cytoscape/cytoscape.min.js": "graphreader.pages",
     "app.css": "graphreader.web.static",
     "app.js": "graphreader.web.static",
     "idiomorph/idiomorph.min.js": "graphreader.web.static",

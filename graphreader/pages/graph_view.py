@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from graphreader.agent.functions import FUNCTIONS
 from graphreader.documents import Chunk, without_controls
-from graphreader.html_report.summary import is_turns, path_colour
+from graphreader.pages.summary import is_turns, path_colour
 from graphreader.reading import FunctionCall, Path, Reading
 from graphreader.store.catalog import Edge, RunSubgraph
 

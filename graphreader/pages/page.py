@@ -20,14 +20,14 @@ from graphreader.agent.functions import FUNCTIONS
 from graphreader.documents import Chunk, without_controls
 from graphreader.errors import UsageError
 from graphreader.files import atomic_write
-from graphreader.html_report.citations import (
+from graphreader.pages.citations import (
     answer_title,
     cited_answer,
     cited_passages,
     language_attributes,
 )
-from graphreader.html_report.graph_view import MOST_NODES, draw_graph, visited_ids
-from graphreader.html_report.summary import cost_tables, timeline
+from graphreader.pages.graph_view import MOST_NODES, draw_graph, visited_ids
+from graphreader.pages.summary import cost_tables, timeline
 from graphreader.reading import Reading
 from graphreader.store.catalog import RunSubgraph, run_subgraph
 from graphreader.store.connection import Connection

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 from graphreader.documents import Chunk, ChunkRef, KeyElementRef, without_controls
 from graphreader.errors import UsageError
-from graphreader.html_report import page as page_module
-from graphreader.html_report.citations import PassagePiece, cited_answer, cited_passages
-from graphreader.html_report.graph_view import MOST_NODES, GraphDrawing, draw_graph, visited_ids
-from graphreader.html_report.page import check, render
-from graphreader.html_report.summary import cost_tables, timeline
+from graphreader.pages import page as page_module
+from graphreader.pages.citations import PassagePiece, cited_answer, cited_passages
+from graphreader.pages.graph_view import MOST_NODES, GraphDrawing, draw_graph, visited_ids
+from graphreader.pages.page import check, render
+from graphreader.pages.summary import cost_tables, timeline
 from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading
 from graphreader.store.catalog import Edge, RunSubgraph
 from graphreader.usage import Usage
@@ -225,9 +225,9 @@ def test_kinds(snapshots: Snapshots, kind: str) -> None:
 # in the table of the other language. The steps can be folded, as on a phone they are.
 def test_language_of_the_page() -> None:
     english, chinese = page_of("Who came first?"), page_of("李翰与日本哪家店推出作品？")
-    template = (files("graphreader") / "html_report/page.html").read_text(encoding="utf-8")
-    template += (files("graphreader") / "html_report/run.html").read_text(encoding="utf-8")
-    table = (files("graphreader") / "html_report/words.zh.json").read_text(encoding="utf-8")
+    template = (files("graphreader") / "pages/page.html").read_text(encoding="utf-8")
+    template += (files("graphreader") / "pages/run.html").read_text(encoding="utf-8")
+    table = (files("graphreader") / "pages/words.zh.json").read_text(encoding="utf-8")
     asked = re.findall(r"""say\((?:"([^"]+)"|'([^']+)')\)""", template)
 
     assert {"".join(one) for one in asked} <= json.loads(table).keys()
