@@ -47,7 +47,7 @@ from graphreader.llm.protocols import Budget, Quota, names
 from graphreader.preflight import prepare_run
 from graphreader.reading import Reading, check_question
 from graphreader.resources import Resources
-from graphreader.store.writer import write_run
+from graphreader.store.run_graph import write_run
 from graphreader.usage import Usage
 
 

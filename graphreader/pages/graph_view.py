@@ -9,7 +9,7 @@ from graphreader.agent.functions import FUNCTIONS
 from graphreader.documents import Chunk, without_controls
 from graphreader.pages.summary import is_turns, path_colour
 from graphreader.reading import FunctionCall, Path, Reading
-from graphreader.store.catalog import Edge, RunSubgraph
+from graphreader.store.run_graph import Edge, RunSubgraph
 
 MOST_NODES, MOST_EDGES = 100, 200
 """The most key elements and chunks, and edges of shared facts, that are drawn: readably many."""

@@ -29,9 +29,9 @@ from graphreader.pages.citations import (
 from graphreader.pages.graph_view import MOST_NODES, draw_graph, visited_ids
 from graphreader.pages.summary import cost_tables, timeline
 from graphreader.reading import Reading
-from graphreader.store.catalog import RunSubgraph, run_subgraph
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
+from graphreader.store.run_graph import RunSubgraph, run_subgraph
 from graphreader.text.sentences import language_of
 
 CYTOSCAPE_STYLE = ".__________cytoscape_container { position: relative; }"

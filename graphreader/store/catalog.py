@@ -1,11 +1,11 @@
-"""The catalog of a database: corpora, documents, sizes, document status, the subgraph of a run."""
+"""The catalog of a database: corpora, documents, sizes and the status of documents."""
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from graphreader.documents import Chunk, ChunkRef, Document, KeyElementRef, without_surrogates
+from graphreader.documents import Chunk, Document, without_surrogates
 from graphreader.errors import UnknownCorpusError, UnknownDocumentError
 from graphreader.files import file_source
 from graphreader.store.connection import Connection, Row
@@ -236,51 +236,3 @@ class DocumentStatus:
 
     async def _read(self, name: str, **values: Any) -> list[Row]:
         return await self._connection.read(f"read/{name}", corpus=self._corpus, **values)
-
-
-FACTS_OF_AN_ELEMENT = 250  # facts of one key element that are searched for further key elements
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """A chunk and a key element, or two key elements, by id; `fact` is one of their `facts`."""
-
-    one: str
-    other: str
-    facts: int
-    fact: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunSubgraph:
-    """What still exists of a run, in order; `merged` leads to the present key elements."""
-
-    elements: tuple[KeyElementRef, ...] = ()
-    chunks: tuple[ChunkRef, ...] = ()
-    edges: tuple[Edge, ...] = ()
-    merged: Mapping[str, str] = field(default_factory=dict)
-
-
-async def run_subgraph(connection: Connection, corpus: str, ids: Sequence[str]) -> RunSubgraph:
-    """Look up key elements and chunks of a corpus by their ids, in one statement."""
-    rows = await connection.read(
-        "read/run_subgraph", corpus=corpus, ids=list(dict.fromkeys(ids)), most=FACTS_OF_AN_ELEMENT
-    )
-    row = rows[0]
-    elements = {one["id"]: KeyElementRef(one["id"], one["name"]) for one in row["elements"]}
-    return RunSubgraph(
-        tuple(elements.values()),
-        tuple(ChunkRef(**one) for one in row["chunks"]),
-        tuple(_distinct_edges([*row["named"], *row["shared"]])),
-        {one["asked"]: one["id"] for one in row["elements"] if one["asked"] != one["id"]},
-    )
-
-
-def _distinct_edges(rows: Sequence[Row]) -> list[Edge]:
-    """Each pair once, with the larger count: of a busy key element not every fact is read."""
-    edges: dict[frozenset[str], Edge] = {}
-    for row in rows:
-        pair = frozenset((row["one"], row["other"]))
-        if pair not in edges or edges[pair].facts < row["facts"]:
-            edges[pair] = Edge(**row)
-    return list(edges.values())

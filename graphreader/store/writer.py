@@ -1,4 +1,4 @@
-"""Writes one corpus: documents, chunks with their facts, key elements, embeddings, finished runs.
+"""Writes one corpus: documents, chunks with their facts, key elements and embeddings.
 
 Every step is safe to repeat; a document is complete only when all of it is in the graph.
 """
@@ -10,11 +10,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, TypeVar
-from uuid import uuid4
 
 from graphreader.documents import AtomicFact, Chunk, ChunkFacts, ChunkRef, Document, KeyElement
-from graphreader.errors import EmbeddingMismatchError, StoreError
-from graphreader.reading import Reading
+from graphreader.errors import EmbeddingMismatchError
 from graphreader.store.connection import Connection, Row, Run
 from graphreader.store.full_text import TERMS_VERSION, corpus_word, indexed_terms
 
@@ -334,61 +332,3 @@ class Deleter:
 
     async def _write(self, name: str, **values: Any) -> None:
         await self._connection.write(name, lock=self._corpus, corpus=self._corpus, **values)
-
-
-async def write_run(connection: Connection, corpus: str, reading: Reading) -> str | None:
-    """Write a run into the graph, linked to its nodes; returns why not, if it cannot."""
-    scope = {"id": reading.run or uuid4().hex, "corpus": corpus}
-
-    async def work(run: Run) -> bool:
-        kept = await run("write/run", **scope, **_run_values(reading))
-        for name, rows in _run_relationships(reading).items() if kept else ():
-            await run(f"write/run_{name}", **scope, **{name: rows})
-        return bool(kept)
-
-    try:
-        if await connection.transact(work):
-            return None
-        reason = f"the corpus {corpus!r} is gone, or the id is another corpus's."
-    except StoreError as error:
-        reason = str(error)
-    return f"The run is not kept in the graph: {reason}"
-
-
-def _run_values(reading: Reading) -> dict[str, Any]:
-    names = ("question", "plan", "analysis", "answer", "explanation", "confidence", "answered")
-    return {name: getattr(reading, name) for name in names} | {
-        "decider": reading.decider,
-        "claims": [claim.text for claim in reading.claims],
-        "contradictions": [one.text for one in reading.contradictions],
-        "notes": list(reading.notes),
-        "seconds": reading.usage.seconds,
-        "calls": reading.usage.calls,
-        "tokens": reading.usage.tokens,
-    }
-
-
-def _run_relationships(reading: Reading) -> dict[str, list[Row]]:
-    paths = [
-        {
-            "path": number,
-            "node": path.node_id,
-            "calls": path.calls,
-            "stopped": path.stopped,
-            "notebook": path.notebook,
-            "error": path.error,
-            "steps": [
-                {**asdict(call), "number": number} for number, call in enumerate(path.functions, 1)
-            ],
-        }
-        for number, path in enumerate(reading.paths, 1)
-    ]
-    citations = [
-        {
-            **asdict(citation),
-            "number": number,
-            "claims": [claim.text for claim in reading.claims if number in claim.citations],
-        }
-        for number, citation in enumerate(reading.citations, 1)
-    ]
-    return {"paths": paths, "citations": citations}

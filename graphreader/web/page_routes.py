@@ -28,8 +28,9 @@ from graphreader.graph_reader import MAX_LIMIT
 from graphreader.ingestion.loading.formats import SUFFIXES
 from graphreader.pages.graph_view import graph_element
 from graphreader.pages.page import environment
-from graphreader.store.catalog import CorpusSummary, Stats, run_subgraph
+from graphreader.store.catalog import CorpusSummary, Stats
 from graphreader.store.embedded.server import browser_address
+from graphreader.store.run_graph import run_subgraph
 from graphreader.web.access import NotAllowedError
 from graphreader.web.jobs import Job, JobProgress
 from graphreader.web.protection import COOKIE

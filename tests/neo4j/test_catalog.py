@@ -16,14 +16,9 @@ from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.chunking import split
 from graphreader.ingestion.loading.content import Content, document_of
 from graphreader.settings import Settings
-from graphreader.store.catalog import (
-    FACTS_OF_AN_ELEMENT,
-    Catalog,
-    Edge,
-    RunSubgraph,
-    run_subgraph,
-)
+from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection, Row
+from graphreader.store.run_graph import FACTS_OF_AN_ELEMENT, Edge, RunSubgraph, run_subgraph
 from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter
 from scripts.favorites import favorites
 from tests.neo4j.texts import document, node_ids, read, write

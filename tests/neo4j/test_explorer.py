@@ -14,7 +14,7 @@ from graphreader.store.explorer import (
 )
 from graphreader.store.key_elements import KeyElementMerges, StoredMerge
 from graphreader.store.records import (
-    Context,
+    FactContext,
     Neighbor,
     NodeFacts,
 )
@@ -381,8 +381,8 @@ async def test_pages_headings_and_contexts(writer: GraphWriter, explorer: GraphE
         [(None, None)],
     ]
     assert await explorer.contexts({made[0].id: [0, 2], made[2].id: [1, 9], "no id": [1]}) == {
-        made[0].id: Context(None, {2: "Second."}),
-        made[2].id: Context("Five", {1: "First."}),
+        made[0].id: FactContext(None, {2: "Second."}),
+        made[2].id: FactContext("Five", {1: "First."}),
     }
 
 

@@ -10,7 +10,8 @@ from graphreader.ingestion.transfer import export_corpus
 from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading
 from graphreader.store.connection import Connection, Row
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.writer import Deleter, GraphWriter, write_run
+from graphreader.store.run_graph import write_run
+from graphreader.store.writer import Deleter, GraphWriter
 from graphreader.usage import Usage
 from tests.neo4j.texts import by_words, document, node_ids, write
 from tests.servers import both_versions

@@ -8,7 +8,7 @@ from graphreader.agent.functions import FUNCTIONS
 from graphreader.documents import Chunk, ChunkRef, KeyElementRef
 from graphreader.pages.graph_view import MOST_NODES, visited_ids
 from graphreader.reading import Citation, Claim, Contradiction, FunctionCall, Path, Reading
-from graphreader.store.catalog import Edge, RunSubgraph
+from graphreader.store.run_graph import Edge, RunSubgraph
 from graphreader.usage import Usage
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "base"}

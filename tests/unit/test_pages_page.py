@@ -25,7 +25,7 @@ from graphreader.pages.graph_view import MOST_NODES, GraphDrawing, draw_graph, v
 from graphreader.pages.page import check, render
 from graphreader.pages.summary import cost_tables, timeline
 from graphreader.reading import Citation, Claim, FunctionCall, Path, Reading
-from graphreader.store.catalog import Edge, RunSubgraph
+from graphreader.store.run_graph import Edge, RunSubgraph
 from graphreader.usage import Usage
 from tests.snapshots import Snapshots
 from tests.unit.html_pages import Element, long_run, parsed, run_of
