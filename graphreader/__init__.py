@@ -78,7 +78,7 @@ _PLACES = {
 __all__ = sorted(_PLACES)
 
 
-# Who uses the package decides what becomes of its log.
+# The program that uses the package decides where its log goes.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 

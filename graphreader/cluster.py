@@ -53,8 +53,8 @@ _WAITING = Waiting("Ray", "Waiting for the Ray cluster and its workers", 0.0)
 logger = logging.getLogger("graphreader.cluster")
 
 
-class Limits:
-    """The actor of the limits: the cluster's requests start here, in order of arrival.
+class LimiterActor:
+    """The actor with the rate limiter of the cluster: its requests start in order of arrival.
 
     It also passes on what workers wait for.
     """
@@ -67,7 +67,7 @@ class Limits:
         self._waiting = asyncio.Queue[Waiting]()
 
     async def start(self, worker: str, tokens: int) -> int:
-        """Wait until a worker may start a request; the number by which it is ended."""
+        """Wait until a worker may start a request; return the number with which to end it."""
         stack, number, losses = AsyncExitStack(), next(self._numbers), self._losses[worker]
         with listening(self._waiting.put_nowait):
             begun = await stack.enter_async_context(self._limiter.slot(tokens))
@@ -77,7 +77,7 @@ class Limits:
         return number
 
     async def end(self, worker: str, number: int, tokens: int) -> None:
-        """A request has ended, and took so many tokens."""
+        """End a request, which took `tokens` tokens."""
         if begun := self._open.pop((worker, number), None):
             stack, start = begun
             self._limiter.settle(start, tokens)
@@ -90,7 +90,7 @@ class Limits:
             await self.end(name, number, self._open[name, number][1].tokens)
 
     async def hold_off(self, seconds: float, reason: str) -> None:
-        """See `RateLimiter.hold_off`."""
+        """Start no request for `seconds`, as a service demands."""
         self._limiter.hold_off(seconds, reason)
 
     async def announce(self, waiting: Waiting) -> None:
@@ -98,7 +98,7 @@ class Limits:
         self._waiting.put_nowait(waiting)
 
     async def next_waiting(self) -> Waiting:
-        """The next thing that is waited for."""
+        """Return the next event of a worker that waits."""
         return await self._waiting.get()
 
 
@@ -122,11 +122,11 @@ class _SharedLimiter:
             self._limits.end.remote(self._worker, number, start.tokens)
 
     def settle(self, start: RequestStart, tokens: int) -> None:
-        """See `RateLimiter.settle`."""
+        """Replace the estimated tokens of a request by the real number."""
         start.tokens = tokens
 
     def hold_off(self, seconds: float, reason: str) -> None:
-        """See `RateLimiter.hold_off`."""
+        """Start no request of the cluster for `seconds`, as a service demands."""
         self._limits.hold_off.remote(seconds, reason)
 
 
@@ -161,7 +161,7 @@ class Worker:
         self._parsing = asyncio.Lock()
 
     async def ready(self) -> str:
-        """Its name."""
+        """Share the cluster's rate limits and return the name of the worker."""
         set_rate_limiter(_SharedLimiter(self._name, self.limits))
         return self._name
 
@@ -247,9 +247,9 @@ class Workers:
 
 
 class ClusterDecider:
-    """Takes the decisions of another decider at workers.
+    """A decider whose decisions are taken by the workers of a cluster, as `decider` would.
 
-    Kept replies are looked up and kept in this process, which also has the budget.
+    Replies are cached in this process, which also has the budget.
     """
 
     def __init__(self, decider: Decider, workers: Workers) -> None:
@@ -261,20 +261,20 @@ class ClusterDecider:
 
     @property
     def notice(self) -> str:
-        """That of the decider."""
+        """The notice of the local decider."""
         return self._decider.notice
 
     async def decide(
         self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
     ) -> DecisionResult[D]:
-        """See `Decider.decide`."""
+        """Let a worker take a decision, unless the reply is cached here."""
         ask = partial(self._ask, task, budget or Budget())
         if isinstance(self._decider, LanguageModelDecider):
             return await self._decider.cached_or(task, ask)
         return await ask()
 
     def measure(self, task: Task[Any]) -> int:
-        """See `Decider.measure`."""
+        """Measure the prompt of a task in tokens."""
         return self._decider.measure(task)
 
     async def aclose(self) -> None:
@@ -309,7 +309,7 @@ class ClusterDecider:
 
 
 class ClusterEmbedder:
-    """Makes the vectors of another embedder at workers."""
+    """An embedder whose vectors are made by the workers of a cluster, as `embedder` would."""
 
     def __init__(self, embedder: Embedder, workers: Workers) -> None:
         self.name = embedder.name
@@ -318,7 +318,7 @@ class ClusterEmbedder:
         self._workers = workers
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """See `Embedder.embed`."""
+        """Embed texts at the workers, _TEXTS at once. Raises DecisionError."""
         parts = [list(texts[start : start + _TEXTS]) for start in range(0, len(texts), _TEXTS)]
         vectors = await asyncio.gather(
             *(self._workers.call("embed", self.name, self.dimension, part) for part in parts)
@@ -356,7 +356,7 @@ async def cluster(address: str, settings: Settings) -> AsyncIterator[Workers]:
         here = import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy(
             ray.get_runtime_context().get_node_id(), soft=False
         )
-        limits = ray.remote(num_cpus=0, name=name, scheduling_strategy=here)(Limits).remote(
+        limits = ray.remote(num_cpus=0, name=name, scheduling_strategy=here)(LimiterActor).remote(
             RateLimits(
                 settings.concurrency, settings.requests_per_minute, settings.tokens_per_minute
             )

@@ -75,7 +75,7 @@ MAX_LIMIT = 1000  # the largest number of key elements or neighbors that one cal
 
 @methods_in_loop
 class GraphReader:
-    """Reads texts into one corpus and answers questions about it.
+    """A reader of one corpus: it ingests texts and answers questions about them.
 
         with GraphReader(corpus="books") as reader:
             reader.ingest("books/")
@@ -208,7 +208,7 @@ class GraphReader:
 
     @stream_in_loop
     def astream_resume(self, run: str, *, step: int | None = None) -> AsyncGenerator[Event]:
-        """Resume as `aresume` does and yield the events, first those of the finished steps."""
+        """Resume like `aresume` and yield the events, beginning with the finished steps."""
         request = replace(self._resumed(run, step), stream_answer=True)
         return with_waiting(execute(self._resources, request))
 

@@ -178,7 +178,10 @@ class Reader(Protocol):
 
 
 class Coverage:
-    """What prompts of one question showed, once; derived texts unless a passage has them."""
+    """The texts that the prompts of one question showed, each once.
+
+    Derived texts (such as facts) do not count where a shown passage has them.
+    """
 
     def __init__(self) -> None:
         self._passages: dict[str, dict[int, str]] = {}

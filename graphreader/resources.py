@@ -125,7 +125,7 @@ class Resources:
         return embedder
 
     def embedder_of(self, corpus: str, record: CorpusRecord | None) -> Embedder:
-        """The embedder that made the vectors of a corpus, or that of the settings for a new one.
+        """The embedder that made the vectors of a corpus; for a new corpus, the settings' embedder.
 
         Raises EmbeddingMismatchError where it cannot be opened, or shall not be, since
         GRAPHREADER_EMBEDDINGS, or without it GRAPHREADER_MODEL, is "offline": then no text may
@@ -155,7 +155,7 @@ class Resources:
         )
 
     def measurer_with_model(self) -> tuple[Measurer, Settings]:
-        """What measures prompts, and the settings, with the default model if none is configured."""
+        """The measurer of prompts, and settings, with the default model if none is configured."""
         if self.models.own_decider:
             return self.models.own_decider, self.settings
         settings = self.settings
@@ -185,7 +185,7 @@ class Resources:
         return None
 
     async def aclose(self) -> None:
-        """Close the resources opened here; a later use opens new ones."""
+        """Close the resources opened here; a later use opens them again."""
         opened = [self._lost_connection, self._connection, self.models, self._run_store]
         self._lost_connection = self._connection = self._run_store = None
         self._schema_ready = False

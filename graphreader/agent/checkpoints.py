@@ -124,7 +124,7 @@ def failure_of(state: Mapping[str, Any]) -> str:
 
 
 def usage_of(snapshot: StateSnapshot) -> Usage:
-    """The cost of the kept steps of a run, with those of unfinished paths."""
+    """The cost of the kept steps of a run and of its unfinished paths."""
     values = snapshot.values
     costs = values.get("costs", {})
     ended = {path["path"] for path in values.get("paths", ())}

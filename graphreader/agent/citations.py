@@ -34,7 +34,7 @@ _SHORTEST_PIECE = 12  # characters; a shorter piece between ellipses proves noth
 
 
 def add_quotes(quotes: list[Quote], chunk: ChunkInDocument, quoted: list[str]) -> list[Quote]:
-    """A path's quotes, and those of `quoted` that the chunk really contains, each once."""
+    """Add the texts of `quoted` that the chunk really contains to a path's quotes, each once."""
     spans = [span for quote in quoted for span in passages(quote, chunk.text)]
     verified: list[Quote] = [
         {

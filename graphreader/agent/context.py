@@ -65,7 +65,7 @@ class RunContext:
     It is the context of LangGraph with which an own run is executed. `nodes` are classes in
     place of the usual nodes, `notes` are sentences with which the reading's notes begin.
     `checkpointed`: LangGraph saves each decision. `earlier` has the decisions of nodes that a
-    repaired run repeats, by task key. `under_way`: decisions that LangGraph has not saved yet.
+    repaired run repeats, by task key. `unsaved`: decisions that LangGraph has not saved yet.
     After `stopping` is set, no new decision starts.
     """
 
@@ -79,7 +79,7 @@ class RunContext:
     stream_answer: bool = False
     checkpointed: bool = False
     earlier: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    under_way: set[asyncio.Future[DecisionResult[Any]]] = field(default_factory=set)
+    unsaved: set[asyncio.Future[DecisionResult[Any]]] = field(default_factory=set)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def decide(self, task: T, on_token: TokenCallback | None = None) -> tuple[Any, T, Costs]:
@@ -97,14 +97,14 @@ class RunContext:
         shown = [part for pair in sorted(task.values().items()) for part in pair]
         key = key_of(task.prompt, task.phase, *shown)
         while True:
-            fresh: asyncio.Future[DecisionResult[Any]] = asyncio.get_running_loop().create_future()
-            self.under_way.add(fresh)
+            future: asyncio.Future[DecisionResult[Any]] = asyncio.get_running_loop().create_future()
+            self.unsaved.add(future)
             try:
-                record = await _decide(self, task, key, on_token, fresh)
+                record = await _decide(self, task, key, on_token, future)
             finally:
-                self.under_way.discard(fresh)
-            if fresh.done():  # it may show another selection than the first choices of the task
-                return fresh.result()
+                self.unsaved.discard(future)
+            if future.done():  # it may show another selection than the first choices of the task
+                return future.result()
             if kept := _kept_result(task, key, record):
                 self.budget.count(kept.usage)
                 return kept
@@ -113,7 +113,7 @@ class RunContext:
     async def stop(self) -> None:
         """Let no decision begin, and wait until LangGraph has kept those just taken."""
         self.stopping.set()
-        while any(fresh.done() for fresh in self.under_way):
+        while any(future.done() for future in self.unsaved):
             await asyncio.sleep(0)
 
 
@@ -122,18 +122,18 @@ async def _take_decision(
     task: Task[Any],
     key: str,
     on_token: TokenCallback | None,
-    fresh: asyncio.Future[DecisionResult[Any]],
+    future: asyncio.Future[DecisionResult[Any]],
 ) -> dict[str, Any]:
-    """Take a decision and return it in plain JSON types; `fresh` gets the result itself."""
+    """Take a decision and return it in plain JSON types; `future` gets the result itself."""
     if context.stopping.is_set():
         await asyncio.Event().wait()  # until LangGraph cancels the task
     while context.earlier.get(key):
         record = context.earlier[key].pop(0)
         if result := _kept_result(task, key, record):
-            fresh.set_result(result)  # the budget has counted it with the step that is repeated
+            future.set_result(result)  # the budget has counted it with the step that is repeated
             return record
     result = await context.decider.decide(task, context.budget, on_token)
-    fresh.set_result(result)
+    future.set_result(result)
     return {"prompt": key, **decision_record(result), "usage": asdict(result.usage)}
 
 
@@ -141,7 +141,7 @@ _decide = cast(
     Callable[..., Awaitable[dict[str, Any]]],
     cast(Any, langgraph_task)(_take_decision, name="decide"),
 )
-"""A LangGraph task: its result is checkpointed. `fresh` gets no result if the checkpoint has it."""
+"""A LangGraph task: its result is checkpointed; `future` gets none if the checkpoint has it."""
 
 
 def _kept_result(task: Task[Any], key: str, record: dict[str, Any]) -> DecisionResult[Any] | None:

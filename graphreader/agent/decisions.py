@@ -104,7 +104,7 @@ class NeighborDecision(Decision):
 
 
 class Condensed(Decision):
-    """One short notebook out of one or several long ones (ours: the paper gives no such prompt)."""
+    """One short notebook from one or more long notebooks (ours: the paper has no such prompt)."""
 
     notebook: str = Field(
         description="Everything of the notebooks that helps to answer the question, without "

@@ -38,7 +38,7 @@ async def condense(
 async def join(
     context: RunContext, question: str, plan: str, notebooks: Sequence[str], costs: Costs
 ) -> tuple[list[str], Costs]:
-    """Rewrite the notebooks as fewer ones, each out of two or more. Raises as `condense` does."""
+    """Join notebooks into fewer notebooks, each from two or more. Raises like `condense`."""
     batches = _batches(notebooks, context.limits.window // 2, 2)
     return await _decide_all(context, [JoinTask(question, plan, batch) for batch in batches], costs)
 

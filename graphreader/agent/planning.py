@@ -96,7 +96,7 @@ class Planning:
     async def _candidates(
         self, state: RunState
     ) -> tuple[list[KeyElementRef], list[str], list[str]]:
-        """Candidates by searches for question, plan and needs; ids of related nodes; notes."""
+        """Search candidates for question, plan and needs; return them, related ids, and notes."""
         texts = list(dict.fromkeys([state["question"], state["plan"], *state["needs"]]))
         vectors, explorer = self._context.vectors, self._context.explorer
         rankings, notes = await search_nodes(explorer, vectors, texts, SEARCH_LIMIT)
@@ -111,7 +111,7 @@ class Planning:
 async def search_nodes(
     explorer: GraphExplorer, vectors: QueryVectors | None, texts: Sequence[str], limit: int
 ) -> tuple[list[list[KeyElementRef]], list[str]]:
-    """Search key elements by words and, with `vectors`, by meaning: the rankings, and notes."""
+    """Search key elements by words and, with `vectors`, by meaning; return rankings and notes."""
     notes: list[str] = []
 
     async def by_meaning() -> list[list[KeyElementRef]]:
@@ -131,7 +131,7 @@ def select_diverse(
     number: int,
     needs: Sequence[str] = (),
 ) -> list[KeyElementRef]:
-    """Of the best nodes those for different needs and chunks, filled up by rank (figure 8).
+    """Select nodes for different needs and chunks from the best, filled up by rank (figure 8).
 
     No two are aliases of each other or have the same facts: two such paths would be one, paid
     twice.
@@ -160,7 +160,7 @@ def _covering(
     number: int,
     needs: Sequence[str],
 ) -> list[KeyElementRef]:
-    """The best node, and those that cover a further need and lie in a further chunk."""
+    """Select the best node, and nodes that cover another need and lie in another chunk."""
     chosen: list[KeyElementRef] = []
     covered: set[int] = set()
     chunks: set[str] = set()

@@ -85,7 +85,7 @@ def page_of_facts(
     read: Collection[str] = (),
     node: str = "",
 ) -> tuple[list[ChunkFacts[ChunkRef]], int]:
-    """A page of chunks with their best facts, best first, and how many chunks come after it.
+    """Return a page of chunks with their best facts, and the number of chunks after it.
 
     It begins after the first `shown` chunks. `read` are the ids of chunks that were read already.
     Words of the name of the `node` are ignored, since all of its chunks share them.
@@ -142,7 +142,7 @@ def needs_context(fact: str) -> bool:
 
 
 def _chunk_scores(groups: Sequence[ChunkFacts[ChunkRef]], query: str, node: str) -> list[float]:
-    """Score each chunk; those of a document that the node or the query names score highest."""
+    """Score each chunk; chunks of a document that the node or query names score highest."""
 
     def text(group: ChunkFacts[ChunkRef]) -> str:
         return " ".join([group.chunk.document, *(fact.text for fact in group.facts)])

@@ -128,7 +128,7 @@ class RunView:
                 self._show(event)
 
     def _path(self, number: int, node: str = "") -> PathView:
-        """The path of that number, from 1; new ones begin at `node`."""
+        """The path with a number, from 1; a new path begins at `node`."""
         self.paths = self.paths or []
         while len(self.paths) < number:
             self.paths.append(PathView(node))
@@ -150,7 +150,7 @@ class RunView:
         sight.nodes.add(event.node)
 
     @property
-    def under_way(self) -> frozenset[int]:
+    def active_paths(self) -> frozenset[int]:
         """The numbers of the paths that have not ended."""
         return frozenset(n for n, path in enumerate(self.paths or (), 1) if path.stopped is None)
 
@@ -158,7 +158,7 @@ class RunView:
     def stage(self) -> RunStage:
         """The current stage of the run; after all paths have ended, the answer."""
         if self.paths is not None:
-            return "exploring" if self.under_way else "answering"
+            return "exploring" if self.active_paths else "answering"
         if self.candidates is not None:
             return "selecting"
         return "planning" if self.plan is None else "searching"

@@ -35,7 +35,7 @@ class NodeRef(TypedDict):
 
 
 class QueuedChunk(TypedDict):
-    """A chunk that waits to be read; equal titles of documents are told apart in `document`."""
+    """A chunk that waits to be read; `document` is its title, unique among equal titles."""
 
     id: str
     document: str
@@ -66,7 +66,7 @@ class Quote(TypedDict):
 
 
 Seen = dict[str, list[int]]
-"""Facts that were shown, by the ids of their chunks: their indexes among those of the chunk."""
+"""Facts that were shown: by id of their chunk, their indexes among the chunk's facts."""
 
 
 def add_seen(one: Seen, other: Seen) -> Seen:

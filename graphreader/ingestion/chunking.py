@@ -246,17 +246,17 @@ _INSIDE_WORD = re.compile(rf"[^\W_{KANA}{ALL_HAN}]{{2}}")
 
 
 def rechunk(document: Document, limit: int, former: Sequence[Chunk]) -> list[Chunk]:
-    """The chunks of a document's new text, each of at most `limit` tokens.
+    """Split the new text of a document into chunks of at most `limit` tokens.
 
     A chunk of `former` (a part of the old chunks) is kept if the text still contains it, in order,
     and no word now crosses its ends ("the king" became "the kingdom").
     """
     text = document.text
-    torn = _torn_texts(former)
+    cutting = _texts_cutting_words(former)
     fitting = [one for one in former if one.tokens <= limit and not one.text.isspace()]
     spans: list[Span] = []
     done = 0
-    for span in [*_without_space_between(text, _kept_spans(text, fitting, torn)), _end_of(text)]:
+    for span in [*_without_space_between(text, _kept_spans(text, fitting, cutting)), _end_of(text)]:
         between = chunk_spans(text[done : span[0]], limit)
         spans += ((done + start, done + end, tokens) for start, end, tokens in between)
         spans.append(span)
@@ -264,19 +264,19 @@ def rechunk(document: Document, limit: int, former: Sequence[Chunk]) -> list[Chu
     return _chunks(document, spans[:-1])
 
 
-def _kept_spans(text: str, former: Sequence[Chunk], torn: Set[str]) -> list[Span]:
+def _kept_spans(text: str, former: Sequence[Chunk], cutting: Set[str]) -> list[Span]:
     """Return the ascending spans of former chunks that the text still has; ends match first."""
     first, begin = 0, 0
     last, end = len(former), len(text)
-    while first < last and _stands(text, begin, former[first].text, torn):
+    while first < last and _stands(text, begin, former[first].text, cutting):
         begin += len(former[first].text)
         first += 1
     while first < last and begin <= (start := end - len(former[last - 1].text)):
-        if not _stands(text, start, former[last - 1].text, torn):
+        if not _stands(text, start, former[last - 1].text, cutting):
             break
         last, end = last - 1, start
     middle = [one.text for one in former[first:last]]
-    occurrences = _occurrences(text, begin, end, set(middle), torn)
+    occurrences = _occurrences(text, begin, end, set(middle), cutting)
     matcher = SequenceMatcher(None, middle, [one for _, one in occurrences], autojunk=False)
     matched = [
         (occurrences[match.b + i][0], former[first + match.a + i])
@@ -293,21 +293,21 @@ def _placed(chunks: Iterable[Chunk], start: int) -> Iterator[tuple[int, Chunk]]:
         start += len(chunk.text)
 
 
-def _torn_texts(former: Sequence[Chunk]) -> set[str]:
-    """The texts of chunks that began or ended inside a word, or may have done so."""
-    torn = set()
+def _texts_cutting_words(former: Sequence[Chunk]) -> set[str]:
+    """Return the texts of former chunks that cut, or may have cut, a word at their ends."""
+    cutting = set()
     for before, after in pairwise(former):
         gap = after.start != before.start + len(before.text)
         if gap or _cuts_word(before.text[-1] + after.text[0], 1):
-            torn |= {before.text, after.text}
-    return torn
+            cutting |= {before.text, after.text}
+    return cutting
 
 
-def _stands(text: str, at: int, chunk: str, torn: Set[str]) -> bool:
+def _stands(text: str, at: int, chunk: str, cutting: Set[str]) -> bool:
     """Whether the text contains a chunk at `at` and no additional word crosses its ends."""
     if not text.startswith(chunk, at):
         return False
-    return chunk in torn or not (_cuts_word(text, at) or _cuts_word(text, at + len(chunk)))
+    return chunk in cutting or not (_cuts_word(text, at) or _cuts_word(text, at + len(chunk)))
 
 
 def _cuts_word(text: str, at: int) -> bool:
@@ -316,7 +316,7 @@ def _cuts_word(text: str, at: int) -> bool:
 
 
 def _occurrences(
-    text: str, begin: int, end: int, chunks: Set[str], torn: Set[str]
+    text: str, begin: int, end: int, chunks: Set[str], cutting: Set[str]
 ) -> list[tuple[int, str]]:
     """Find (position, chunk) between `begin` and `end`: ascending, longest first, no overlap."""
     places: list[tuple[int, int, str]] = []
@@ -324,7 +324,7 @@ def _occurrences(
     def look_for(chunk: str, start: int) -> None:
         """Queue the next occurrence of a chunk; a repetitive text may have very many."""
         at = text.find(chunk, start, end)
-        while at >= 0 and not _stands(text, at, chunk, torn):
+        while at >= 0 and not _stands(text, at, chunk, cutting):
             at = text.find(chunk, at + 1, end)
         if at >= 0:
             heappush(places, (at, -len(chunk), chunk))

@@ -57,7 +57,7 @@ class EmbeddingQueue:
         self._embedded = 0
 
     async def put(self, elements: Sequence[KeyElement], facts: Sequence[AtomicFact]) -> None:
-        """Hand over what has no vector; waits while the queue is full."""
+        """Queue key elements and facts without vectors; waits while the queue is full."""
         if self._embedder is None:
             return
         wanted: list[Unembedded] = [*elements, *(facts if embeds_facts(self._embedder) else ())]
@@ -129,7 +129,7 @@ class EmbeddingQueue:
         """Embed a batch, wait until the previous batch is written, and start to write it."""
         if not batch or not self._embedder:
             return
-        # Another chunk or process may have brought some key elements here before.
+        # Another chunk or process may already have embedded some key elements.
         elements = [one.id for one in batch if isinstance(one, KeyElement)]
         lacking = await self._writer.unembedded_among(elements)
         wanted = [one for one in batch if isinstance(one, AtomicFact) or one.id in lacking]
@@ -164,13 +164,13 @@ def embeds_facts(embedder: Embedder) -> bool:
 
 
 async def embed(embedder: Embedder, batch: Sequence[Unembedded]) -> Vectors:
-    """The vectors of a batch. Raises DecisionError."""
+    """Return the vectors of a batch. Raises DecisionError."""
     texts = [one.with_title if isinstance(one, AtomicFact) else one.key for one in batch]
     return list(zip(batch, await embedder.embed(texts) if texts else [], strict=True))
 
 
 async def write_vectors(writer: GraphWriter, vectors: Vectors) -> None:
-    """Write vectors, and mark key elements that normalization compares."""
+    """Write vectors, and mark new key elements for normalization."""
     elements = [one for one, _ in vectors if isinstance(one, KeyElement)]
     await writer.write_embeddings(
         [(one.id, vector) for one, vector in vectors if isinstance(one, KeyElement)],

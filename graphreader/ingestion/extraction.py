@@ -82,7 +82,10 @@ class ExtractionResult:
 async def extract(
     decider: Decider, document: Document, chunk: Chunk, budget: Budget | None = None
 ) -> ExtractionResult:
-    """Extract one chunk; a useless reply leaves an error. Raises DecisionError that all meet."""
+    """Extract one chunk; an unusable reply is stored as its error.
+
+    Raises the DecisionErrors that every chunk would meet.
+    """
     chunk = replace(chunk, error=None)
     if not chunk.text.strip():
         return ExtractionResult(ChunkFacts(chunk))

@@ -273,7 +273,7 @@ class Pipeline:
             former = await self._status.arranged(document.id)
         chunks = await asyncio.to_thread(rechunk, document, self._chunk_tokens, former)
         known = await self._status.chunks(document.id)
-        # An interrupted edit retired these chunks, and half of their facts may be gone.
+        # An interrupted edit retired these chunks, and half of their facts may be deleted.
         await self._deleter.delete_chunks([id_ for id_ in known if known[id_] == "retired"])
         missing = [chunk for chunk in chunks if known.get(chunk.id) != "extracted"]
         return DocumentJob(document, self._chunk_tokens, len(chunks), missing, chunks)
@@ -367,7 +367,7 @@ class Pipeline:
             await self._write_batch(batch)
 
     async def _next_batch(self) -> list[_Extracted]:
-        """What the next transaction writes; nothing at the end. The writers take turns."""
+        """Return the chunks of the next transaction; empty at the end. The writers take turns."""
         batch: list[_Extracted] = []
         async with self._filling:
             with suppress(TimeoutError):
@@ -399,7 +399,7 @@ class Pipeline:
             job.has_node = True
             job.arranged = job.arranged or job.document.id in result.arranged
             if job.is_new and job.document.id in result.shared:
-                job.arrangement = job.missing  # another process reads the same document
+                job.arrangement = job.missing  # another process reads this document too
         facts = [fact for one in chunks for fact in one.facts]
         await self._embedding.put(result.unembedded, facts)
         for job, one in batch:
@@ -445,7 +445,7 @@ class Pipeline:
 
 
 def _loaded(sources: Sequence[Source], corpus: str, parse: FileParser) -> Iterator[_Loaded]:
-    """Load documents in order, each held back until it is known whether it is a source's last one.
+    """Load documents in order; each is delayed until it is known whether it is a source's last.
 
     The next sources are loaded meanwhile.
     """
@@ -469,7 +469,7 @@ def _loaded(sources: Sequence[Source], corpus: str, parse: FileParser) -> Iterat
 def _begin(
     source: Source, corpus: str, parse: FileParser
 ) -> tuple[Document | Refused | None, Iterator[Document | Refused]]:
-    """The first document of a source, and the others."""
+    """Return the first document of a source, and an iterator over the others."""
     documents = source.documents(corpus, parse)
     return next(documents, None), documents
 

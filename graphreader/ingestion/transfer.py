@@ -466,7 +466,7 @@ class _Importer:
         }
         new = [one for id_, one in versions.items() if id_ not in states]
         await self._writer.write_chunks([], whole=new)
-        for id_ in versions.keys() & states.keys():  # chunks that the file lacks are of another cut
+        for id_ in versions.keys() & states.keys():  # the graph may have chunks of other boundaries
             own = [one.chunk for one in chunks[id_]]
             await self._deleter.delete_chunks(await self._writer.arrange(versions[id_], own))
         self._versions += versions.values()

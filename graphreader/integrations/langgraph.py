@@ -1,6 +1,6 @@
-"""The agent as a LangGraph graph for others, each of whose nodes runs in our loop (`sync`).
+"""The agent as a LangGraph graph for other programs; its nodes run in our event loop (`sync`).
 
-The state says what a run has spent, so a node knows its budget in whatever process it runs.
+The state contains the cost of a run so far, so a node knows its budget in any process.
 """
 
 import time
@@ -24,7 +24,7 @@ from graphreader.sync import arun
 from graphreader.waiting import listening
 
 ContextOf = Callable[[Runtime[Any], str], Awaitable[RunContext]]
-"""Makes the context of a run from the LangGraph context and the question, in our loop."""
+"""A function that makes a run's context from (LangGraph's runtime, question), in our loop."""
 
 State = dict[str, Any]
 
@@ -50,12 +50,12 @@ def agent_graph(
 
 
 def _hosted_node(name: str, mode: Mode, context_of: ContextOf) -> NodeFunction:
-    """The node of that name, as another program's LangGraph calls it."""
+    """Make the named node in the form for another program's LangGraph."""
 
     async def node(state: State, runtime: Runtime[Any]) -> Update:
         is_first = name == mode.first
         question = check_question(state.get("question"))
-        if is_first:  # an earlier question of the thread has left its state
+        if is_first:  # the thread may have the state of an earlier question
             began = {"run": uuid4().hex, "began": time.time(), "question": question}
             state = {**state, **began, "costs": {}}
 
@@ -80,7 +80,7 @@ def _hosted_node(name: str, mode: Mode, context_of: ContextOf) -> NodeFunction:
         with listening(write):
             update = await arun(work())
         if name == mode.last:
-            update = {**update, "earlier": ""}  # the next question of the thread has its own
+            update = {**update, "earlier": ""}  # the thread's next question brings its own
             costs = add_costs(state.get("costs", {}), update.get("costs", {}))
             seconds = time.time() - state.get("began", time.time())
             log_end(state.get("run", ""), {**state, **update, "costs": costs}, seconds)
@@ -90,7 +90,7 @@ def _hosted_node(name: str, mode: Mode, context_of: ContextOf) -> NodeFunction:
 
 
 def _budget_left(budget: Budget, state: State, *, in_path: bool) -> Budget:
-    """Return the budget after all that the state says was spent; of a path, its equal part."""
+    """Return the budget minus the state's costs; in a path, only its equal share."""
     if in_path:
         budget.count(total_usage(state.get("before", {})))
         budget.divide(state["path"], state.get("paths_at_once", 1))
@@ -99,7 +99,7 @@ def _budget_left(budget: Budget, state: State, *, in_path: bool) -> Budget:
 
 
 def _first_update(context: RunContext, update: Update) -> Update:
-    """The update of the first node, which overwrites what an earlier question has left."""
+    """Return the first node's update; it overwrites the state of an earlier question."""
     return {
         **_EMPTY_OUTPUT,
         **update,

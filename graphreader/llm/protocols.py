@@ -22,7 +22,7 @@ class Quota(Protocol):
     """A quota shared by several runs, e.g. an access token's calls per day."""
 
     async def take(self, tokens: int) -> None:
-        """Reserve one call and so many tokens. Raises BudgetError where nothing is left."""
+        """Reserve one call and `tokens` tokens. Raises BudgetError if they are not left."""
         ...
 
     async def settle(self, calls: int, tokens: int) -> None:

@@ -1,11 +1,11 @@
-"""Limits the requests of the process: how many run at once, and requests and tokens per minute.
+"""Rate limits of the process: simultaneous requests, requests and tokens per minute.
 
-The limits belong to an account, so all services share them. In any 60 seconds no more starts than
-allowed, spread over it: after a sixth within 10 seconds the next waits. (A token bucket would admit
-twice the limit, and correct no estimate.)
+The limits belong to an account, so all services share them. In any 60 seconds no more requests
+start than allowed, spread over the minute: after a sixth of them within 10 seconds the next waits.
+(A token bucket would admit twice the limit, and could not correct estimates.)
 
-Requests of work in the background, such as reading texts in, let all others go first, and leave
-them a quarter of the places while questions are asked.
+Background requests (ingestion) let all other requests go first, and leave them a quarter of the
+simultaneous requests while questions are asked.
 """
 
 import asyncio
@@ -21,12 +21,12 @@ from graphreader.waiting import SLOW_SECONDS, Waiting, announce
 DEFAULT_CONCURRENCY = 8  # requests at once, by default
 
 _MINUTE = 60.0
-_PARTS = 6  # of a minute; smaller parts would slow short runs down
+_PARTS = 6  # parts of a minute; smaller parts would slow short runs down
 
 
 @dataclass(slots=True)
 class RateLimits:
-    """The limits at once and per minute; None: no limit. Changes apply from the next start."""
+    """The limits of a process; None: no limit. Changes apply from the next request."""
 
     concurrency: int = DEFAULT_CONCURRENCY
     requests_per_minute: int | None = None
@@ -35,14 +35,14 @@ class RateLimits:
 
 @dataclass(slots=True)
 class RequestStart:
-    """When a request started, in seconds of the loop's clock, and its tokens, first an estimate."""
+    """The start of a request in seconds of the loop's clock, and its (first estimated) tokens."""
 
     at: float
     tokens: int
 
 
 class RateLimiter:
-    """Admits requests in order of arrival, in one event loop; see `rate_limiter`.
+    """A limiter that admits the requests of one event loop in order of arrival.
 
     There are two queues: requests in the `background`, and all others, which go first.
     """
@@ -52,9 +52,9 @@ class RateLimiter:
         self._starts: deque[RequestStart] = deque()  # of the last minute
         self._running = {False: 0, True: 0}  # by whether they are in the background
         self._waiting = 0  # requests outside the background
-        self._latest = -_MINUTE  # when such a request has last started
-        self._held: tuple[float, str] = (0.0, "")  # until when, and the reason
-        # The others of each line wait for its first one in order of arrival.
+        self._latest = -_MINUTE  # start of the latest such request
+        self._held: tuple[float, str] = (0.0, "")  # (time, reason) until which no request starts
+        # Only the first request of each queue waits for a slot; the others wait for this lock.
         self._first_in_line = {False: asyncio.Lock(), True: asyncio.Lock()}
         self._change = asyncio.Event()
 
@@ -92,18 +92,18 @@ class RateLimiter:
             self._change.set()
 
     def settle(self, start: RequestStart, tokens: int) -> None:
-        """Replace the estimate of a request's tokens by the number that it really took."""
+        """Replace the estimated tokens of a request by the real number."""
         start.tokens = tokens
         self._change.set()
 
     def hold_off(self, seconds: float, reason: str) -> None:
-        """Start no request for these seconds, as a service demands."""
+        """Start no request for `seconds`, as a service demands."""
         self._held = max(self._held, (asyncio.get_running_loop().time() + seconds, reason))
 
     def _wait(self, tokens: int, background: bool) -> tuple[float, str]:
-        """Return (seconds, limit): how long the first request of a queue must wait, and for which.
+        """Return (seconds, limit): how long the first request in a queue must wait, and why.
 
-        The limit is "" where only the number of requests at once delays it.
+        `limit` is the sentence about the limit that blocks it, "" if only concurrency does.
         """
         limits, now = self._limits, asyncio.get_running_loop().time()
         while self._starts and self._starts[0].at + _MINUTE <= now:
@@ -129,8 +129,8 @@ class RateLimiter:
 
 
 def _earliest(starts: list[tuple[float, int]], amount: int, limit: int) -> float:
-    """The time at which `amount` may start, after `starts` of the last minute."""
-    # The second bound is below a sixth, so one request, however large, starts in each part.
+    """The time at which a request of `amount` may start, given the `starts` of the last minute."""
+    # The second bound is below a sixth, so that one request of any size starts in each part.
     return max(
         _time_below(limit - amount, _MINUTE, starts),
         _time_below((limit - 1) // _PARTS, _MINUTE / _PARTS, starts),
@@ -138,7 +138,7 @@ def _earliest(starts: list[tuple[float, int]], amount: int, limit: int) -> float
 
 
 def _time_below(most: int, seconds: float, starts: Sequence[tuple[float, int]]) -> float:
-    """The time at which the amounts of the last `seconds` are `most` or less, or none is left."""
+    """The time at which the sum of amounts in the last `seconds` is at most `most`."""
     total = 0
     for at, amount in reversed(starts):
         total += amount
@@ -152,19 +152,19 @@ _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, RateLimiter] = WeakKeyDi
 
 
 def rate_limiter() -> RateLimiter:
-    """The limiter of the running event loop. GraphReader works in one loop of the process."""
+    """Return the limiter of the running event loop. GraphReader uses one loop per process."""
     return _limiters.setdefault(asyncio.get_running_loop(), RateLimiter(_limits))
 
 
 def set_rate_limiter(limiter: Any) -> None:
-    """Let another limiter, with the same methods, admit the requests of the running event loop."""
+    """Replace the limiter of the running event loop by an object with its methods."""
     _limiters[asyncio.get_running_loop()] = limiter
 
 
 def configure_rate_limits(
     concurrency: int, requests_per_minute: int | None = None, tokens_per_minute: int | None = None
 ) -> None:
-    """Set the limits of the process. The last call counts."""
+    """Set the limits of the process; a later call replaces them."""
     _limits.concurrency = concurrency
     _limits.requests_per_minute = requests_per_minute
     _limits.tokens_per_minute = tokens_per_minute

@@ -63,7 +63,7 @@ class PassagePiece:
 
 @dataclass(frozen=True, slots=True)
 class CitedPassage:
-    """A cited chunk, `start` and `end` those of the first quote in the document.
+    """A cited chunk; `start` and `end` are the span of its first quote in the document.
 
     `is_whole` is false if the graph lacks a quote, which is then shown alone.
     """

@@ -19,7 +19,7 @@ NodeKind = Literal["element", "chunk", "document", "question"]
 
 @dataclass(frozen=True, slots=True)
 class DrawnNode:
-    """A node of the drawing with its `label`; that of a chunk omits the drawn document.
+    """A node of the drawing; the `label` of a chunk omits the title of the drawn document.
 
     `paths` visited it, those in `begins` began there; `cited` are numbers of citations,
     `neighbors` (name, number of shared facts, one of the facts).
@@ -134,7 +134,7 @@ def _visits(path: Path) -> list[str]:
 
 
 def _path_elements(paths: Sequence[Path], drawn_ids: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """An arrow for each step to a new node: from a chunk to adjacent ones, else from an element."""
+    """Draw an arrow for each step to a new node: from an adjacent chunk, else from the element."""
     for number, path in enumerate(paths, 1):
         position = element = drawn_ids.get(path.node_id)
         visited = {position}

@@ -56,12 +56,12 @@ def sections(
     reading: Reading,
     chunks: Sequence[Chunk],
     subgraph: RunSubgraph,
-    under_way: Collection[int] = (),
+    active_paths: Collection[int] = (),
     *,
     is_over: bool = True,
     is_running: bool = False,
 ) -> dict[str, Any]:
-    """The values of `run.html`, the sections of a run; the paths `under_way` have not ended.
+    """The values of `run.html`, the sections of a run; the `active_paths` have not ended.
 
     A run that is neither running nor over was stopped, or has failed.
     """
@@ -70,7 +70,7 @@ def sections(
     names = {one.id: one.name for one in subgraph.elements}
     names |= {one.id: f"{one.document}, {chunk} {one.index}" for one in subgraph.chunks}
     ending = "under way" if is_running else "stopped"
-    lanes = timeline(reading.paths, names, dict.fromkeys(under_way, ending))
+    lanes = timeline(reading.paths, names, dict.fromkeys(active_paths, ending))
     return {
         "reading": reading,
         "page_language": language,
@@ -91,7 +91,7 @@ def sections(
 
 @cache
 def _words(language: str) -> Mapping[str, str]:
-    """The page's own words in a language, by the English ones; none for English."""
+    """The page's own words in a language, by the English words; empty for English."""
     if language == "en":
         return {}
     words: dict[str, str] = json.loads(_data(f"words.{language}.json"))

@@ -106,7 +106,7 @@ _PHASES: dict[Phase, str] = {
 
 @dataclass(frozen=True, slots=True)
 class CostRow:
-    """A line of a table; `colour` is that of a path, else 0."""
+    """A line of a table; `colour` is the colour of a path, else 0."""
 
     name: str
     cells: tuple[str, ...]

@@ -55,7 +55,7 @@ class DocumentSummary:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Sizes of a corpus (paper, table 8); `merged` ones do not count; `busiest`: (name, facts)."""
+    """Sizes of a corpus (paper, table 8) without `merged` elements; `busiest`: (name, facts)."""
 
     corpus: str
     documents: int
@@ -73,7 +73,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The number of documents, the titles of unfinished ones, the largest limit of a chunk."""
+    """The size of a corpus: documents, titles of unfinished documents, largest chunk limit."""
 
     documents: int
     unfinished: tuple[str, ...]
@@ -81,7 +81,7 @@ class Extent:
 
 
 class Catalog:
-    """Reads the corpora and documents of a whole database."""
+    """A reader of the corpora and documents of a whole database."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -196,7 +196,7 @@ class FailedDocument:
 
 
 class DocumentStatus:
-    """Reads which documents and chunks of one corpus are in the graph already."""
+    """A reader of the state of documents: which of their chunks the graph of a corpus has."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
         self._connection = connection

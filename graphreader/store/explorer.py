@@ -1,4 +1,4 @@
-"""Explores one corpus for the agent. Reads only; every answer is bounded."""
+"""The read access of the agent to one corpus: nothing is written, every answer is bounded."""
 
 import shlex
 from bisect import bisect_left, bisect_right
@@ -51,7 +51,7 @@ COMPARED = 50  # facts up to which the profile of a node lists them
 
 
 class GraphExplorer:
-    """Reads key elements, facts and chunks of one corpus."""
+    """A reader of the key elements, facts and chunks of one corpus."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
         self.connection = connection
@@ -59,7 +59,7 @@ class GraphExplorer:
         self._frequent: FrequentWords | None = None
 
     async def has_at_most(self, number: int) -> bool:
-        """Whether there are at most so many key elements; a large corpus is not counted."""
+        """Whether there are at most `number` key elements; a large corpus is not counted."""
         return await has_at_most(self.connection, self.corpus, number)
 
     async def busiest_nodes(self, limit: int) -> list[KeyElementRef]:
@@ -131,7 +131,7 @@ class GraphExplorer:
         return [KeyElement.of(row) for row in rows]
 
     async def profiles(self, ids: Sequence[str]) -> dict[str, Profile]:
-        """Return the profiles of nodes by id; deleted ones are left out."""
+        """Return the profiles of nodes by id; deleted nodes are left out."""
         rows = await self._rows("profiles", ids=list(ids), compared=COMPARED, titles=TITLES)
         return {
             row["id"]: Profile(
@@ -165,11 +165,11 @@ class GraphExplorer:
         vector: Sequence[float] | None,
         limit: int,
     ) -> list[Neighbor]:
-        """Return the nodes that share a fact with a node, without the `visited` ones.
+        """Return the nodes that share a fact with a node, except `visited` nodes.
 
-        First those of facts that name a `related` node, then by shared facts over the
-        square root of all of the neighbor's. `vector` is compared with each; `read` are ids
-        of chunks.
+        First come neighbors in facts that name a `related` node; the rest follows by the number of
+        shared facts over the square root of the neighbor's facts. `vector` is compared with each
+        neighbor; `read` are ids of chunks.
         """
         rows = await self._rows(
             "neighbors",
@@ -224,7 +224,7 @@ class GraphExplorer:
         return shown
 
     async def chunks(self, places: Sequence[tuple[str, int]]) -> list[Chunk]:
-        """Return chunks by (id of the document, index), each once; deleted ones are left out."""
+        """Return chunks by (document id, index), each once; deleted chunks are left out."""
         indexes: dict[str, list[int]] = {}
         for document, index in places:
             indexes.setdefault(document, []).append(index)

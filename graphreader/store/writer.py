@@ -1,4 +1,4 @@
-"""Writes one corpus: documents, chunks with their facts, key elements and embeddings.
+"""The write access to one corpus: documents, chunks, facts, key elements, embeddings.
 
 Every step is safe to repeat; a document is complete only when all of it is in the graph.
 """
@@ -54,7 +54,7 @@ class WriteResult:
 
 
 class GraphWriter:
-    """Writes into one corpus of one database."""
+    """A writer into one corpus of one database."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
         self.connection = connection
@@ -143,7 +143,7 @@ class GraphWriter:
         return [KeyElement.of(row) for row in rows]
 
     async def unembedded_among(self, elements: Sequence[str]) -> set[str]:
-        """Return those of the key elements, by their ids, that have no vector."""
+        """Return the ids of `elements` (key element ids) that have no vector."""
         [row] = await self._read("unembedded_among", ids=list(elements))
         return set(row["ids"])
 
@@ -294,7 +294,7 @@ def _rows(
 
 
 class Deleter:
-    """Deletes from one corpus. Key elements that other facts name stay."""
+    """A deleter of parts of one corpus. Key elements that other facts name stay."""
 
     def __init__(self, connection: Connection, corpus: str) -> None:
         self._connection = connection

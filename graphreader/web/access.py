@@ -182,7 +182,7 @@ class TokenStore:
                 )
 
     def quota(self, token: Token) -> "DayQuota | None":
-        """Return the calls and tokens a day of a token; None without a limit."""
+        """Return the daily quota of a token; None without a limit."""
         limited = token.calls is not None or token.tokens is not None
         return DayQuota(self, token) if limited else None
 
@@ -208,7 +208,7 @@ class DayQuota:
     token: Token
 
     async def take(self, tokens: int) -> None:
-        """Reserve one call and so many tokens. Raises LimitError."""
+        """Reserve one call and `tokens` tokens. Raises LimitError."""
 
         def reserve(store: TokenStore) -> None:
             store.check_day(self.token)

@@ -77,7 +77,7 @@ def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
             app.state.services = Services(reader, reader.resources, tokens, runs, jobs)
             stack.push_async_callback(app.state.services.stop)
             stack.push_async_callback(mcp.aclose)
-            metrics.questions.set_function(lambda: runs.under_way)
+            metrics.questions.set_function(lambda: runs.running)
             yield
 
     app = FastAPI(

@@ -147,7 +147,7 @@ class LiveRuns:
         self._is_closed = False
 
     @property
-    def under_way(self) -> int:
+    def running(self) -> int:
         """The number of runs that have not ended."""
         return sum(one.ended is None for one in self._runs.values())
 
@@ -156,7 +156,7 @@ class LiveRuns:
         live = self._runs.get(run)
         return None if live and _is_over(live, time.monotonic()) else live
 
-    def _under_way(self, run: str | None) -> LiveRun | None:
+    def _running(self, run: str | None) -> LiveRun | None:
         live = self._runs.get(run or "")
         return live if live and live.ended is None else None
 
@@ -173,7 +173,7 @@ class LiveRuns:
         `events` are the events of another reader, whose runs stay only here, for an hour. Raises
         LimitError.
         """
-        if self._tokens and not self._under_way(request.run):
+        if self._tokens and not self._running(request.run):
             await self._tokens.arun(lambda tokens: tokens.check_day(token))
         if self._is_closed:
             raise RunsError("The server is about to end: ask again when it has started.")
@@ -181,7 +181,7 @@ class LiveRuns:
         for old in [one for one in self._runs.values() if _is_over(one, now)]:
             del self._runs[old.run]
         id = request.run or new_run_id()
-        if live := self._under_way(id):
+        if live := self._running(id):
             return live
         most = token.questions or QUESTIONS_AT_ONCE
         own = [one for one in self._runs.values() if one.holder == token.name and not one.ended]
@@ -205,7 +205,7 @@ class LiveRuns:
 
     async def stop(self, run: str) -> bool:
         """Stop a run, which can be resumed; return False if it does not run here."""
-        live = self._under_way(run)
+        live = self._running(run)
         if not live or not live.task:
             return False
         live.task.cancel()

@@ -87,7 +87,7 @@ async def _run_part(request: Request, server: Services, shown: _ShownRun) -> str
         reading,
         passages,
         subgraph,
-        () if is_over else shown.view.under_way,
+        () if is_over else shown.view.active_paths,
         is_over=is_over,
         is_running=shown.status == "running",
     )

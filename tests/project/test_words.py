@@ -12,37 +12,6 @@ import pytest
 
 from tests.project.markdown import ROOT
 
-# The packages and modules whose words are not mended yet.
-NOT_YET = (
-    "__init__.py",
-    "agent/",
-    "cluster.py",
-    "documents.py",
-    "graph_reader.py",
-    "pages/",
-    "ingestion/pipeline.py",
-    "integrations/langgraph.py",
-    "llm/protocols.py",
-    "llm/rate_limit.py",
-    "reading.py",
-    "resources.py",
-    "runs.py",
-    "store/catalog.py",
-    "store/explorer.py",
-    "store/records.py",
-    "store/run_graph.py",
-    "store/writer.py",
-    "web/access.py",
-    "web/run_progress.py",
-)
-
-# Class names that still stand for two things.
-AMBIGUOUS = {
-    "Element",
-    "Limits",
-    "Passage",
-}
-
 # A first sentence needs a noun as its subject, or a verb in the imperative. "Whether ..." is
 # allowed: so a predicate is described. These words have no noun, or leave the subject out.
 NO_NOUN = (
@@ -103,11 +72,6 @@ def modules() -> list[Path]:
     return sorted((ROOT / "graphreader").rglob("*.py"))
 
 
-def is_mended(path: Path) -> bool:
-    """Whether the words of this module are checked."""
-    return not path.relative_to(ROOT / "graphreader").as_posix().startswith(NOT_YET)
-
-
 def docstrings(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """The docstrings of modules, classes, functions, constants and fields, with their lines."""
     for node in ast.walk(tree):
@@ -157,7 +121,7 @@ def faults(text: str, beginnings: re.Pattern[str]) -> list[str]:
 
 # A stranger who reads the first sentence of a docstring alone knows what the thing is; comments do
 # without pronouns and participles as subjects.
-@pytest.mark.parametrize("path", [path for path in modules() if is_mended(path)], ids=str)
+@pytest.mark.parametrize("path", modules(), ids=str)
 def test_words(path: Path) -> None:
     source = path.read_text(encoding="utf-8")
     texts = [
@@ -207,5 +171,4 @@ def test_class_names() -> None:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
 
-    twice = {name: where for name, where in places.items() if len(where) > 1}
-    assert {name: where for name, where in twice.items() if name not in AMBIGUOUS} == {}
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}

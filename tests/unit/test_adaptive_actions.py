@@ -1,8 +1,8 @@
-"""What a search shows of passages with and without the names of its query, and telling names."""
+"""Passages of a search with and without the names of its query, and distinctive names."""
 
 import pytest
 
-from graphreader.agent.adaptive.actions import is_telling, with_names
+from graphreader.agent.adaptive.actions import is_distinctive, with_names
 from graphreader.documents import Chunk, ChunkFacts
 
 TEXTS = ["Anna Gray saw Ben.", "Ben sang.", "Rain.", "Wind.", "Anna Gray sang."]
@@ -32,7 +32,7 @@ def test_names(query: str, kept: str, missing: list[str]) -> None:
 
 # A number and common words identify nothing.
 @pytest.mark.parametrize(
-    ("name", "telling"),
+    ("name", "distinctive"),
     [
         ("man", False),
         ("written", False),
@@ -41,5 +41,5 @@ def test_names(query: str, kept: str, missing: list[str]) -> None:
         ("曹操", True),
     ],
 )
-def test_telling_name(name: str, telling: bool) -> None:
-    assert is_telling(name) == telling
+def test_distinctive_name(name: str, distinctive: bool) -> None:
+    assert is_distinctive(name) == distinctive

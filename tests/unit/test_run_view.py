@@ -45,7 +45,7 @@ def test_paths() -> None:
 
     assert (view.run, reading.plan, view.needs) == ("r1", "Look for Ada.", ("Ada",))
     assert (reading.corpus, reading.question, reading.answer) == ("books", "Who?", "Ada came.")
-    assert view.under_way == {1}
+    assert view.active_paths == {1}
     assert reading.paths == (
         Path("Ada", "Ada came.", 1, "termination", None, (CALL,), node_id="k1"),
         Path("Bo", "", 0, "nothing_left"),

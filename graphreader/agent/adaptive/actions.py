@@ -25,7 +25,7 @@ PASSAGES_WITHOUT_NAME = 2  # passages that a search shows where none has the nam
 MAX_RANGE = 8  # chunks that one read_chunk shows
 FACTS_A_PAGE = 40  # facts of a node that are shown at once
 NEIGHBORS = 10  # neighbors that are listed with a node
-MOST_NEIGHBORS = 50  # neighbors among which telling names are looked for
+MOST_NEIGHBORS = 50  # neighbors among which distinctive names are looked for
 OUTLINE_TOKENS = 600
 NOTHING = "Nothing: try other words."  # the result of a search that finds no passage
 
@@ -48,7 +48,7 @@ class Outcome:
 
 
 class ActionRunner:
-    """Carries out actions; `documents` are ids by number, `read` ids of chunks shown in full."""
+    """A runner of actions; `documents` are ids by number, `read` ids of chunks shown in full."""
 
     def __init__(
         self, context: RunContext, documents: Sequence[str] = (), read: Collection[str] = ()
@@ -128,7 +128,9 @@ class ActionRunner:
             names = [f"{one.name} ({one.facts})" for one in similar[:NEIGHBORS]]
             lines.append(f"Similar names: {'; '.join(names)}.")
         unread = [
-            f"{one.name} ({one.facts})" for one in neighbors if one.unread and is_telling(one.name)
+            f"{one.name} ({one.facts})"
+            for one in neighbors
+            if one.unread and is_distinctive(one.name)
         ]
         if unread:
             lines.append(f"Neighbors with unread facts: {'; '.join(unread[:NEIGHBORS])}.")
@@ -197,7 +199,7 @@ def with_names(
     return named + others[:PASSAGES_WITHOUT_NAME], missing
 
 
-def is_telling(name: str) -> bool:
+def is_distinctive(name: str) -> bool:
     """Whether a name identifies something: neither a number nor only common words."""
     return any(not (is_common(term) or term.isdigit()) for term in terms_of(name))
 

@@ -20,10 +20,10 @@ FACTS_A_PASSAGE = 5  # facts by which a search shows a longer chunk
 
 
 class ResultWriter:
-    """Numbers the documents of a run and words the outcomes of its actions.
+    """A writer of action outcomes for prompts, which numbers the documents of a run.
 
-    `documents` are the ids of documents, whose places are their numbers; new ones are added. `read`
-    are the chunks that were shown whole, `seen` the facts that were shown of others.
+    `documents` are document ids in the order of their numbers; new documents are added. `read` are
+    the chunks that were shown whole, `seen` the facts that were shown of other chunks.
     """
 
     def __init__(self, documents: Sequence[str], read: Collection[str], seen: Seen) -> None:

@@ -77,7 +77,7 @@ class Passage(TypedDict):
 
 
 class Result(TypedDict):
-    """What one action brought: passages, best first, and a line of text besides."""
+    """The result of one action: passages, best first, and a line of text."""
 
     action: str
     passages: list[Passage]
@@ -86,7 +86,7 @@ class Result(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Notebook:
-    """What a run knows: needs, findings with the passages and quotes that bear them out, notes.
+    """The notes of a run: needs, findings with the passages and quotes that support them, notes.
 
     Findings before `first` are not shown.
     """

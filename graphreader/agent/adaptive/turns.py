@@ -58,7 +58,7 @@ NODES_A_NEED = 10  # key elements that are searched for each need
 
 
 class AdaptiveNodes:
-    """The node functions of mode `adaptive`; `agent.exploration` has those of its paths."""
+    """The node functions of mode `adaptive`; `agent.exploration` has the nodes of its paths."""
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
