@@ -20,10 +20,10 @@ from graphreader.agent.decisions import Answer, CitedClaim, ClaimCheck
 from graphreader.agent.events import AnswerToken
 from graphreader.agent.notebook import join
 from graphreader.agent.state import (
+    READING,
     AgentOutput,
     Costs,
     PathResult,
-    Quote,
     RunState,
     Seen,
     add_costs,
@@ -35,19 +35,9 @@ from graphreader.agent.tasks import AnswerTask, ClaimCheckTask, Evidence
 from graphreader.documents import Chunk, without_controls
 from graphreader.errors import DecisionError, StoreError, WindowError
 from graphreader.llm.protocols import TokenCallback
-from graphreader.reading import (
-    NOT_IN_THE_TEXTS,
-    Citation,
-    Claim,
-    Contradiction,
-    Coverage,
-    FunctionCall,
-    Path,
-    Reading,
-)
+from graphreader.reading import NOT_IN_THE_TEXTS, Citation, Coverage, Reading
 from graphreader.store.explorer import GraphExplorer
 from graphreader.text.sentences import language_of
-from graphreader.usage import Usage
 
 BUDGET_USED_UP = {
     "en": "Nothing was found before the budget was used up.",
@@ -118,7 +108,7 @@ class Answering:
         self,
         state: RunState,
         paths: list[PathResult],
-        quotes: list[Quote],
+        quotes: list[Citation],
         on_token: TokenCallback | None,
     ) -> tuple[Answer, AnswerTask, Costs]:
         """Request the answer; notebooks that do not fit one prompt are joined first."""
@@ -144,13 +134,13 @@ class Answering:
             notebooks, costs = await join(self._context, question, plan, notebooks, costs)
 
 
-def evidence_of(quotes: Iterable[Quote]) -> tuple[Evidence, ...]:
+def evidence_of(quotes: Iterable[Citation]) -> tuple[Evidence, ...]:
     """Convert quotes to the form of prompts."""
-    return tuple(Evidence(label(q["document"], q["chunk"]), q["quote"]) for q in quotes)
+    return tuple(Evidence(label(one.document, one.chunk), one.quote) for one in quotes)
 
 
 async def checked_answer(
-    context: RunContext, question: str, decision: Answer, quotes: Sequence[Quote]
+    context: RunContext, question: str, decision: Answer, quotes: Sequence[Citation]
 ) -> Update:
     """Make the output of a run; claims without a quote are checked, `quotes` counted from 1."""
     unsupported = tuple(one.claim for one in decision.claims if not one.citations)
@@ -246,27 +236,22 @@ async def reading_of(
 ) -> Reading:
     """Make the reading of a finished run, which took `seconds`; its context's notes come first."""
     paths = sorted(result.get("paths", []), key=lambda path: path["path"])
-    reading = Reading(
-        question=question,
-        answer=result["answer"],
-        analysis=result["analysis"],
-        explanation=result.get("explanation", ""),  # missing in runs of earlier versions
-        confidence=result.get("confidence", "stated"),
-        answered=result["answered"],
-        corpus=context.explorer.corpus,
-        plan=result["plan"],
-        citations=tuple(Citation(**quote) for quote in result["citations"]),
-        claims=tuple(Claim(one["text"], tuple(one["citations"])) for one in result["claims"]),
-        contradictions=tuple(
-            Contradiction(one["text"], tuple(one["citations"])) for one in result["contradictions"]
-        ),
-        paths=tuple(_path(path) for path in paths),
-        usage=replace(total_usage(result["costs"]), seconds=round(seconds, 3)),
-        phases={phase: Usage(**cost) for phase, cost in result["costs"].items()},
-        decider=context.decider.name,
-        notes=(*context.notes, *result.get("notes", [])),
-        evidence=_all_notebooks(paths),
+    reading = READING.validate_python(
+        {
+            **result,
+            "question": question,
+            "corpus": context.explorer.corpus,
+            "paths": [
+                {**one, "calls": len(one["functions"]), "usage": total_usage(one["costs"])}
+                for one in paths
+            ],
+            "usage": replace(total_usage(result["costs"]), seconds=round(seconds, 3)),
+            "phases": result["costs"],
+            "decider": context.decider.name,
+            "evidence": _all_notebooks(paths),
+        }
     )
+    reading = replace(reading, notes=(*context.notes, *reading.notes))
     return await _with_coverage(ranked(reading), paths, context.explorer)
 
 
@@ -294,18 +279,4 @@ async def _with_coverage(
         passages_read=coverage.passages,
         facts_read=facts,
         tokens_read=coverage.tokens,
-    )
-
-
-def _path(path: PathResult) -> Path:
-    functions = tuple(FunctionCall(**function) for function in path["functions"])
-    return Path(
-        path["initial_node"],
-        path["notebook"],
-        len(functions),
-        path["stopped"],
-        path["error"],
-        functions,
-        total_usage(path["costs"]),
-        path["node_id"],
     )

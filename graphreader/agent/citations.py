@@ -9,9 +9,9 @@ from math import fsum
 from typing import Any
 
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
-from graphreader.agent.state import PathResult, Quote, Statement
+from graphreader.agent.state import CITATIONS, PathResult, Plain, plain_quotes
 from graphreader.documents import ChunkInDocument
-from graphreader.reading import NO_PASSAGE, NOT_IN_THE_TEXTS, Reading
+from graphreader.reading import NO_PASSAGE, NOT_IN_THE_TEXTS, Citation, Reading
 from graphreader.text.question import parse_question
 from graphreader.text.scripts import HAN_BLOCK, KANA
 from graphreader.text.sentences import language_of, sentence_spans
@@ -33,22 +33,17 @@ _SHORTEST = 4  # characters; a shorter quote, "the" or "a", supports nothing
 _SHORTEST_PIECE = 12  # characters; a shorter piece between ellipses proves nothing
 
 
-def add_quotes(quotes: list[Quote], chunk: ChunkInDocument, quoted: list[str]) -> list[Quote]:
+def add_quotes(quotes: list[Plain], chunk: ChunkInDocument, quoted: list[str]) -> list[Plain]:
     """Add the texts of `quoted` that the chunk really contains to a path's quotes, each once."""
     spans = [span for quote in quoted for span in passages(quote, chunk.text)]
-    verified: list[Quote] = [
-        {
-            "document": chunk.document,
-            "document_id": chunk.document_id,
-            "chunk": chunk.index,
-            "start": chunk.start + start,
-            "end": chunk.start + end,
-            "quote": chunk.text[start:end],
-            "page": chunk.page(chunk.start + start),
-            "heading": chunk.heading(chunk.start + start),
-        }
+    verified = plain_quotes(
+        Citation(
+            *(chunk.document, chunk.document_id, chunk.index),
+            *(chunk.start + start, chunk.start + end, chunk.text[start:end]),
+            *(chunk.page(chunk.start + start), chunk.heading(chunk.start + start)),
+        )
         for start, end in spans
-    ]
+    )
     return [*quotes, *(quote for quote in verified if quote not in quotes)]
 
 
@@ -129,26 +124,23 @@ def ranked(reading: Reading) -> Reading:
     )
 
 
-def distinct_quotes(paths: list[PathResult]) -> list[Quote]:
+def distinct_quotes(paths: list[PathResult]) -> list[Citation]:
     """Merge the paths' quotes: quotes of several paths first; a quote inside another joins it."""
-    quotes = [quote for path in paths for quote in path["quotes"]]
-    longest_first = sorted(quotes, key=lambda quote: quote["start"] - quote["end"])
+    quotes = CITATIONS.validate_python([quote for path in paths for quote in path["quotes"]])
+    longest_first = sorted(quotes, key=lambda quote: quote.start - quote.end)
     widened = [next(one for one in longest_first if _contains(one, quote)) for quote in quotes]
     frequency = Counter(_span(quote) for quote in widened)
     distinct = {_span(quote): quote for quote in widened}
     return sorted(distinct.values(), key=lambda quote: -frequency[_span(quote)])
 
 
-def _span(quote: Quote) -> tuple[str, int, int]:
-    return quote["document_id"], quote["start"], quote["end"]
+def _span(quote: Citation) -> tuple[str, int, int]:
+    return quote.document_id, quote.start, quote.end
 
 
-def _contains(outer: Quote, inner: Quote) -> bool:
-    return (
-        inner["document_id"] == outer["document_id"]
-        and outer["start"] <= inner["start"]
-        and inner["end"] <= outer["end"]
-    )
+def _contains(outer: Citation, inner: Citation) -> bool:
+    same_document = inner.document_id == outer.document_id
+    return same_document and outer.start <= inner.start and inner.end <= outer.end
 
 
 def with_valid_citations(decision: Answer, shown: int) -> Answer:
@@ -173,21 +165,21 @@ def with_valid_citations(decision: Answer, shown: int) -> Answer:
     return decision.model_copy(update={"claims": claims, "contradictions": contradictions})
 
 
-def cite(decision: Answer, quotes: Sequence[Quote]) -> tuple[Mapping[str, Any], list[str]]:
+def cite(decision: Answer, quotes: Sequence[Citation]) -> tuple[Mapping[str, Any], list[str]]:
     """Make citations, claims and contradictions, and notes about claims without a quote."""
     claims = [(one.claim, one.citations) for one in decision.claims]
     contradictions = [(one.about, one.citations) for one in decision.contradictions]
     cited = dict.fromkeys(n for _, numbers in (*claims, *contradictions) for n in numbers)
     places = {number: place for place, number in enumerate(cited, 1)}
 
-    def statements(items: Sequence[tuple[str, list[int]]]) -> list[Statement]:
+    def statements(items: Sequence[tuple[str, list[int]]]) -> list[Plain]:
         return [
             {"text": text, "citations": [places[number] for number in numbers]}
             for text, numbers in items
         ]
 
     citations = {
-        "citations": [quotes[number - 1] for number in cited],
+        "citations": plain_quotes(quotes[number - 1] for number in cited),
         "claims": statements(claims),
         "contradictions": statements(contradictions),
     }

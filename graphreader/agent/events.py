@@ -8,7 +8,7 @@ from typing import Any
 from langgraph.types import StateSnapshot
 
 from graphreader.agent.context import RunContext
-from graphreader.agent.state import total_usage
+from graphreader.agent.state import CALLS, total_usage
 from graphreader.reading import FunctionCall, Reading, Stopped
 from graphreader.waiting import Waiting
 
@@ -191,8 +191,7 @@ def replay_reading(reading: Reading) -> Iterator[Event]:
 
 def _replay_path(state: Any, node: str, *, ended: bool) -> Iterator[Event]:
     path, notebook = state["path"], state["notebook"]
-    functions = [FunctionCall(**one) for one in state["functions"]]
-    yield from _replay_calls(path, node, functions, notebook)
+    yield from _replay_calls(path, node, CALLS.validate_python(state["functions"]), notebook)
     if ended:
         yield PathEnded(path, state["stopped"] or "nothing_left", notebook, state["error"])
 

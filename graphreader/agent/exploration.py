@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import asdict
 
 from langgraph.runtime import Runtime
 
@@ -33,7 +34,6 @@ from graphreader.agent.ranking import (
 )
 from graphreader.agent.state import (
     Costs,
-    Function,
     NodeRef,
     PathState,
     QueuedChunk,
@@ -96,9 +96,9 @@ class Exploration:
                 if one.id not in state["read"]
             ]
         argument = "; ".join(label(ref["document"], ref["index"]) for ref in queue)
-        function = chosen_function(state, decision, argument)
+        call = chosen_function(state, decision, argument)
         return {
-            **self.count_call(state, function, runtime, queue),
+            **self.count_call(state, call, runtime, queue),
             **_page_after(state, decision.function, len(task.groups)),
             **await self._update_notebook(state, decision.notebook, costs, runtime),
             "queue": queue,
@@ -126,12 +126,12 @@ class Exploration:
         title = refs[-1]["document"]
         argument, queue = _queue_adjacent(chunks[-1], title, decision.function, rest, read)
         at = "; ".join((task.label, *task.labels_together))
-        function = chosen_function(state, decision, argument, at, chunks[0].id)
+        call = chosen_function(state, decision, argument, at, chunks[0].id)
         quotes = state["quotes"]
         for chunk in chunks:
             quotes = add_quotes(quotes, chunk, decision.quotes)
         return {
-            **self.count_call(state, function, runtime, queue),
+            **self.count_call(state, call, runtime, queue),
             **await self._update_notebook(state, decision.notebook, costs, runtime),
             "quotes": quotes,
             "queue": queue,
@@ -208,8 +208,8 @@ class Exploration:
             argument = node.name
             update["node"] = {"id": node.id, "name": node.name}
             update["visited"] = [*state["visited"], node.id]
-        function = chosen_function(state, decision, argument)
-        return {**self.count_call(state, function, runtime), **update}
+        call = chosen_function(state, decision, argument)
+        return {**self.count_call(state, call, runtime), **update}
 
     async def end_path(self, state: PathState, runtime: Runtime[None]) -> Update:
         """Return the result of the path to the run."""
@@ -221,16 +221,15 @@ class Exploration:
     def count_call(
         self,
         state: PathState,
-        function: Function,
+        call: FunctionCall,
         runtime: Runtime[None],
         queue: Sequence[QueuedChunk] = (),
     ) -> Update:
         """Count the call, and end the path by termination or, with an empty queue, by the limit."""
-        call = FunctionCall(**function)
         runtime.stream_writer(FunctionChosen(state["path"], state["node"]["name"], call))
-        functions = [*state["functions"], function]
+        functions = [*state["functions"], asdict(call)]
         stopped = None
-        if function["name"] == "termination":
+        if call.name == "termination":
             stopped = "termination"
         elif len(functions) >= self._context.limits.calls and not queue:
             stopped = "call_limit"
@@ -316,15 +315,10 @@ def chosen_function(
     argument: str = "",
     at: str = "",
     id_: str = "",
-) -> Function:
-    """The chosen function in words; `at` is where it was chosen, by default the current node."""
-    return {
-        "name": decision.function,
-        "argument": argument,
-        "rationale": decision.rationale,
-        "at": at or state["node"]["name"],
-        "id": id_ or state["node"]["id"],
-    }
+) -> FunctionCall:
+    """Name the chosen function, `at` the current node by default."""
+    at, id_ = at or state["node"]["name"], id_ or state["node"]["id"]
+    return FunctionCall(decision.function, argument, decision.rationale, at, id_)
 
 
 def _page_after(state: PathState, function: str, shown: int) -> Update:

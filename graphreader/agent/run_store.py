@@ -24,8 +24,8 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 from langgraph.checkpoint.sqlite import SqliteSaver
-from pydantic import TypeAdapter
 
+from graphreader.agent.state import READING
 from graphreader.database import Database, Row, database_at
 from graphreader.errors import RunsError, UnknownRunError, UsageError
 from graphreader.reading import Reading
@@ -56,7 +56,6 @@ CREATE TABLE IF NOT EXISTS runs (
 """
 _COLUMNS = "id, corpus, question, options, status, holder, began, updated, error"
 
-_READING = TypeAdapter(Reading)
 _ACTIVE_HOLDERS: set[str] = set()
 """Holders of this process, in all of its stores, that still work on their runs."""
 
@@ -140,7 +139,7 @@ class RunStore:
         holder = self._holders.pop(id, None)
         if holder is None:
             return
-        text = _READING.dump_json(reading).decode() if reading else None
+        text = READING.dump_json(reading).decode() if reading else None
         # The order of the rows is that in which runs ended, whatever the clock says.
         columns = "rowid = (SELECT max(rowid) + 1 FROM runs), status = ?, updated = ?"
         columns += ", reading = ?, error = ?"
@@ -442,7 +441,7 @@ def _record(row: Any, locked: Collection[int] | None) -> RunRecord:
         process=process,
         follow=values.get("follow"),
     )
-    return RunRecord(summary, values, _READING.validate_json(reading) if reading else None, holder)
+    return RunRecord(summary, values, READING.validate_json(reading) if reading else None, holder)
 
 
 def _start_of(process: psutil.Process) -> float:

@@ -1,17 +1,35 @@
-"""The state of a run, in plain JSON types only, so that it can be stored, shown and resumed."""
+"""The state of a run, in plain JSON types only, so that it can be stored, shown and resumed.
 
-from collections.abc import Mapping
+Records of `graphreader.reading` are `Plain` in it: `functions` are FunctionCalls, `quotes` and
+`citations` are Citations, `claims` and `contradictions` have the fields of these classes.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, NotRequired
 
+from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
-from graphreader.reading import Confidence, Stopped
+from graphreader.reading import Citation, Confidence, FunctionCall, Reading, Stopped
 from graphreader.usage import Phase, Usage
 
-Cost = dict[str, Any]  # the fields of a Usage
+Plain = dict[str, Any]
+"""The fields of a record in plain JSON types."""
 
-Costs = dict[Phase, Cost]  # the cost of each phase
+CALLS = TypeAdapter(list[FunctionCall])
+CITATIONS = TypeAdapter(list[Citation])
+READING = TypeAdapter(Reading)
+"""Converters of plain types into records. In runs of other versions, a field that is missing has
+its default value, and an unknown field is left out."""
+
+Costs = dict[Phase, Plain]  # the usage of each phase
+
+
+def plain_quotes(quotes: Iterable[Citation]) -> list[Plain]:
+    """Convert quotes to the form of the state, without a score: only a reading has scores."""
+    plain: list[Plain] = CITATIONS.dump_python([*quotes], exclude={"__all__": {"score"}})
+    return plain
 
 
 def add_costs(one: Costs, other: Costs) -> Costs:
@@ -42,29 +60,6 @@ class QueuedChunk(TypedDict):
     index: int
 
 
-class Function(TypedDict):
-    """The fields of a `reading.FunctionCall`."""
-
-    name: str
-    argument: str
-    rationale: str
-    at: str
-    id: str
-
-
-class Quote(TypedDict):
-    """The fields of a `reading.Citation`."""
-
-    document: str
-    document_id: str
-    chunk: int
-    start: int
-    end: int
-    quote: str
-    page: int | None
-    heading: str | None
-
-
 Seen = dict[str, list[int]]
 """Facts that were shown: by id of their chunk, their indexes among the chunk's facts."""
 
@@ -82,8 +77,8 @@ class PathResult(TypedDict):
     initial_node: str
     node_id: str
     notebook: str
-    functions: list[Function]
-    quotes: list[Quote]
+    functions: list[Plain]
+    quotes: list[Plain]
     stopped: Stopped
     error: str | None
     costs: Costs
@@ -118,13 +113,6 @@ def merge_notes(one: list[str], other: list[str]) -> list[str]:
     return list(dict.fromkeys((*one, *other)))
 
 
-class Statement(TypedDict):
-    """A claim or contradiction of the answer; `citations` number the run's citations, from 1."""
-
-    text: str
-    citations: list[int]
-
-
 class AgentInput(TypedDict):
     """The input of the graph; `earlier` is the exchange that the question follows up."""
 
@@ -141,9 +129,9 @@ class AgentOutput(TypedDict):
     explanation: str
     confidence: Confidence
     answered: bool
-    citations: list[Quote]
-    claims: list[Statement]
-    contradictions: list[Statement]
+    citations: list[Plain]
+    claims: list[Plain]
+    contradictions: list[Plain]
     plan: str
     paths: list[PathResult]
     costs: Costs
@@ -175,9 +163,9 @@ class RunState(TypedDict, total=False):
     explanation: str
     confidence: Confidence
     answered: bool
-    citations: list[Quote]
-    claims: list[Statement]
-    contradictions: list[Statement]
+    citations: list[Plain]
+    claims: list[Plain]
+    contradictions: list[Plain]
 
 
 class PathOutput(TypedDict):
@@ -212,8 +200,8 @@ class PathState(TypedDict, total=False):
     page: int
     shown: int
     notebook: str
-    quotes: list[Quote]
-    functions: list[Function]
+    quotes: list[Plain]
+    functions: list[Plain]
     stopped: Stopped | None
     error: str | None
     costs: Annotated[Costs, add_costs]

@@ -12,16 +12,15 @@ from graphreader.agent.answering import checked_answer
 from graphreader.agent.context import Limits, RunContext
 from graphreader.agent.decisions import Answer, CheckedClaim, CitedClaim, ClaimCheck
 from graphreader.agent.follow_up import EARLIER_TOKENS, earlier_exchange
-from graphreader.agent.state import Quote
 from graphreader.agent.tasks import AnswerTask, ClaimCheckTask, PlanTask
 from graphreader.errors import BudgetError
 from graphreader.offline.exploration import plan
-from graphreader.reading import Reading
+from graphreader.reading import Citation, Reading
 from graphreader.testing import ScriptedDecider
 
 WORDS = ["Ida Holm founded the school.", "Ida Holm was born in Turku."]
 QUOTES = [
-    Quote(document=f"text {n}", document_id=f"d{n}", chunk=0, start=0, end=9, quote=words,
+    Citation(document=f"text {n}", document_id=f"d{n}", chunk=0, start=0, end=9, quote=words,
           page=None, heading=None)
     for n, words in enumerate(WORDS)
 ]  # fmt: skip
@@ -42,7 +41,7 @@ def checked_by(
 
 
 async def checked(
-    check: Check, answer: Answer = ANSWER, quotes: list[Quote] = QUOTES
+    check: Check, answer: Answer = ANSWER, quotes: list[Citation] = QUOTES
 ) -> tuple[Any, list[Any]]:
     """The checked answer, and the tasks that were asked for."""
     decider = ScriptedDecider({ClaimCheckTask: check})

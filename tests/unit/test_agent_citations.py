@@ -8,6 +8,7 @@ import pytest
 from graphreader.agent.citations import (
     add_quotes,
     cite,
+    distinct_quotes,
     locate,
     passages,
     ranked,
@@ -15,7 +16,6 @@ from graphreader.agent.citations import (
     with_valid_citations,
 )
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
-from graphreader.agent.state import Quote
 from graphreader.agent.tasks import AnswerTask, Evidence
 from graphreader.documents import ChunkInDocument
 from graphreader.reading import (
@@ -115,9 +115,24 @@ def test_page_and_heading() -> None:
     assert [(one["page"], one["heading"]) for one in quotes] == [(7, "Youth"), (8, "Trial")]
 
 
+# A kept quote of another version may lack fields or have further ones.
+def test_quotes_of_other_versions() -> None:
+    kept: Any = {
+        "document": "life",
+        "document_id": "d",
+        "chunk": 0,
+        "start": 0,
+        "end": 9,
+        "quote": "It",
+    }
+    paths: Any = [{"quotes": [{**kept, "length": 9}]}]
+
+    assert distinct_quotes(paths) == [Citation(**kept)]
+
+
 WORDS = ["Danny began in 1972.", "Danny began in 1973.", "Alice played for 15 years."]
 QUOTES = [
-    Quote(
+    Citation(
         document=f"text {number}", document_id=f"d{number}", chunk=0, start=0, end=9, quote=words,
         page=None, heading=None,
     )

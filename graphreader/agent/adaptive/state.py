@@ -1,12 +1,13 @@
 """The state of a run of mode `adaptive`, in plain JSON types only."""
 
+from dataclasses import asdict
 from typing import Any
 
 from typing_extensions import TypedDict
 
 from graphreader.agent.adaptive.tasks import Notebook, Result
-from graphreader.agent.state import Costs, Function, NodeRef, Quote, RunState, Seen
-from graphreader.reading import Stopped
+from graphreader.agent.state import Costs, NodeRef, Plain, RunState, Seen
+from graphreader.reading import FunctionCall, Stopped
 from graphreader.tokens import count
 
 OWN_PATH = 1  # the number of the path that stands for the turns; those that explore come after it
@@ -33,9 +34,9 @@ class AdaptiveState(RunState, total=False):
 
     path: int
     initial_node: NodeRef
-    functions: list[Function]
+    functions: list[Plain]
     notebook: str
-    quotes: list[Quote]
+    quotes: list[Plain]
     read: list[str]
     seen: Seen
     stopped: Stopped | None
@@ -57,17 +58,10 @@ class AdaptiveState(RunState, total=False):
 
 def first_state(question: str) -> AdaptiveState:
     """The state before the first search."""
-    search: Function = {
-        "name": "search",
-        "argument": question,
-        "rationale": "",
-        "at": "question",
-        "id": "",
-    }
     return {
         "path": OWN_PATH,
         "initial_node": {"id": "", "name": "question"},
-        "functions": [search],
+        "functions": [asdict(FunctionCall("search", question, "", "question"))],
         "notebook": "",
         "quotes": [],
         "read": [],
@@ -108,7 +102,7 @@ def notebook_of(state: AdaptiveState) -> Notebook:
     )
 
 
-def _with_quote(finding: KeptFinding, quotes: list[Quote]) -> str:
+def _with_quote(finding: KeptFinding, quotes: list[Plain]) -> str:
     place = finding["quote"]
     quote = "" if place is None else f": “{quotes[place]['quote']}”"
     return f"{finding['text']} [{finding['passage']}{quote}]"

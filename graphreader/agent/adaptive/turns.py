@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import asdict, fields
 from itertools import chain
 
 from langgraph.runtime import Runtime
@@ -47,7 +47,7 @@ from graphreader.agent.events import (
 )
 from graphreader.agent.follow_up import exchange_texts
 from graphreader.agent.ranking import fuse_rankings
-from graphreader.agent.state import Costs, Function, Quote, add_costs, add_seen, path_result
+from graphreader.agent.state import CALLS, CITATIONS, Costs, Plain, add_costs, add_seen, path_result
 from graphreader.documents import KeyElementRef
 from graphreader.errors import BudgetError, DecisionError, ReplyError
 from graphreader.reading import FunctionCall, Stopped
@@ -83,7 +83,7 @@ class AdaptiveNodes:
             writer.number(document, 0)
             text = await ActionRunner(self._context, writer.documents).outline(1)
             results.append({"action": "outline(1)", "passages": [], "text": text})
-        call = FunctionCall(**update["functions"][0])
+        (call,) = CALLS.validate_python(update["functions"])
         runtime.stream_writer(NodesChosen((call.at,)))
         runtime.stream_writer(FunctionChosen(OWN_PATH, call.at, call))
         notes = [note] if note else []
@@ -100,9 +100,8 @@ class AdaptiveNodes:
         # The first search is none of the decision's actions.
         latest = map(_summary, state["results"], task.results) if number > 1 else ()
         chosen = [] if decision.is_final or not task.turns else decision.actions[:MAX_ACTIONS]
-        functions = [_function(action, number) for action in chosen]
-        for function in functions:
-            call = FunctionCall(**function)
+        calls = [FunctionCall(one.function, one.argument, "", f"turn {number}") for one in chosen]
+        for call in calls:
             runtime.stream_writer(FunctionChosen(OWN_PATH, call.at, call))
         noted: AdaptiveState = {
             "needs": decision.needs,
@@ -122,7 +121,7 @@ class AdaptiveNodes:
             "passages": passages,
             "read": list(dict.fromkeys([*state["read"], *_whole(shown)])),
             "seen": add_seen(state["seen"], {one["chunk"]: one["facts"] for one in shown}),
-            "functions": [*state["functions"], *functions],
+            "functions": [*state["functions"], *map(asdict, calls)],
             "pending": [action.model_dump() for action in chosen],
             "results": [],
             "actions": [*state["actions"], *latest],
@@ -208,7 +207,8 @@ class AdaptiveNodes:
 
     async def answer(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
         """Cite the findings that the answer rests on, and give it."""
-        draft, findings, quotes = state["draft"], state["findings"], state["quotes"]
+        draft, findings = state["draft"], state["findings"]
+        quotes = CITATIONS.validate_python(state["quotes"])
         chosen = [findings[n - 1] for n in draft["rests_on"]] or findings
         claims = [
             CitedClaim(
@@ -271,7 +271,7 @@ class AdaptiveNodes:
         decision: Turn,
         passages: dict[str, str],
         shown: Sequence[Passage],
-    ) -> tuple[list[KeptFinding], list[Quote]]:
+    ) -> tuple[list[KeptFinding], list[Plain]]:
         """The new findings, and the run's quotes with those that stand in their passages.
 
         A quote from a fact that was `shown` becomes the sentence that the fact comes from.
@@ -334,16 +334,6 @@ def _facts(passage: Passage) -> list[str]:
     return [line.removeprefix("- ") for line in lines]
 
 
-def _function(action: Action, turn: int) -> Function:
-    return {
-        "name": action.function,
-        "argument": action.argument,
-        "rationale": "",
-        "at": f"turn {turn}",
-        "id": "",
-    }
-
-
 def _summary(result: Result, shown: Result) -> str:
     """The action with the numbers of those passages of its result that were shown."""
     numbers = " ".join(f"[{one['number']}]" for one in shown["passages"])
@@ -351,7 +341,7 @@ def _summary(result: Result, shown: Result) -> str:
     return f"{result['action']}: {numbers or nothing}"
 
 
-def _quoted(writer: ResultWriter, quote: Quote, chunk: str) -> Passage:
+def _quoted(writer: ResultWriter, quote: Plain, chunk: str) -> Passage:
     """A quote of a path as a passage."""
     return {
         "number": writer.number(quote["document_id"], quote["chunk"]),
