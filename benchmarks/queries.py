@@ -83,8 +83,8 @@ class Sample:
         sample = cls(explorer, InstantEmbedder(corpus), dice, names, hubs)
         for hub in hubs:
             groups = (await explorer.facts(sample.id(hub))).groups[:CHUNKS_PER_PAGE]
-            sample.contexts.append({g.chunk: [f.index for f in g.facts] for g in groups})
-            sample.places.extend((g.document_id, g.index) for g in groups)
+            sample.contexts.append({g.chunk.id: [f.index for f in g.facts] for g in groups})
+            sample.places.extend((g.chunk.document_id, g.chunk.index) for g in groups)
         return sample
 
     def id(self, name: str) -> str:

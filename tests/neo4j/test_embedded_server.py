@@ -57,6 +57,8 @@ from tests.servers import PROXY
 SENTENCES = [f"Anna{n} met Bert{n % 7} in Town{n % 5}." for n in range(40)]
 FACTS = {one: [f"Anna{n}", f"Bert{n % 7}", f"Town{n % 5}"] for n, one in enumerate(SENTENCES)}
 
+pytestmark = pytest.mark.slow
+
 # Starts the server as any command does; with an argument it then stays until it is ended.
 STARTER = """
 import sys, time
@@ -71,8 +73,6 @@ FETCHER = """
 from graphreader.settings import Settings
 from graphreader.store.embedded.jars import provide_jars
 from graphreader.store.embedded.process import no_progress
-
-pytestmark = pytest.mark.slow
 for version in ("2026.08.1", "5.26.30"):
     provide_jars(version, Settings.read().cache, None, no_progress)
 """

@@ -30,7 +30,7 @@ async def write_school(writer: GraphWriter) -> None:
 
 async def found(explorer: GraphExplorer, query: str, limit: int = 9) -> list[str]:
     """The texts of the chunks that a search returns, best first."""
-    return [hit.text for hit in (await explorer.search([query], limit))[0]]
+    return [hit.item.chunk.text for hit in (await explorer.search([query], limit))[0]]
 
 
 # Facts and titles vote for their chunks, words in any form; of two names the chunks with both come
@@ -85,8 +85,9 @@ async def test_hits(explorer: GraphExplorer, writer: GraphWriter) -> None:
         ["Who taught Rask the dog?", "zebra", "Emil Rask"], 2
     )
 
-    assert (hit.document, hit.index, hit.chunks, hit.text) == ("Emil Rask", 0, 2, "Emil Rask 0")
-    assert [fact.index for fact in hit.facts] == [1, 0]
+    chunk = hit.item.chunk
+    assert (chunk.document, chunk.index, chunk.text) == ("Emil Rask", 0, "Emil Rask 0")
+    assert [fact.index for fact in hit.item.facts] == [1, 0]
     assert nothing == []
     assert len(limited) == 2
 
@@ -123,16 +124,16 @@ async def test_vectors(explorer: GraphExplorer, writer: GraphWriter, other: Grap
         own = [one.id for one in await Catalog(one.connection).documents(one.corpus)]
         facts = await one.unembedded_facts(own)
         await one.write_fact_embeddings(
-            (fact.id, [*vectors.get(fact.text, [-1.0, 0.1]), *[0.0] * 254]) for fact in facts
+            (fact.id, [*vectors.get(fact.with_title, [-1.0, 0.1]), *[0.0] * 254]) for fact in facts
         )
     hits, nothing = await explorer.search(["zebra", "zebra"], 5, [near, far])
 
-    assert [(hit.text, hit.facts[0].text) for hit in hits] == [
+    assert [(hit.item.chunk.text, hit.item.facts[0].text) for hit in hits] == [
         ("Vera Holm 0", "Vera Holm painted ships."),
         ("Emil Rask 0", "He had a dog."),
     ]
     assert hits[0].score > hits[1].score
-    assert all(hit.document_id in own for hit in hits)
+    assert all(hit.item.chunk.document_id in own for hit in hits)
     assert nothing == []
 
 
@@ -218,4 +219,4 @@ async def test_frequent_words(
     assert (await by_words(explorer, "old harbor", 1))[0].name == "Old Harbor"
     assert (await explorer.named(["Old Harbor"]))[0][0].name == "Old Harbor"
     (hits,) = await explorer.search([question], 5)
-    assert hits[0].facts[0].text == "Ada was seen by the old harbor."
+    assert hits[0].item.facts[0].text == "Ada was seen by the old harbor."
