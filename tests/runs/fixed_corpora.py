@@ -140,14 +140,15 @@ def reserved(base: Settings, *corpora: str) -> Iterator[None]:
     Their names are fixed, since ids are made from them, and several processes may share a server.
     """
     with FileLock(Path(gettempdir(), "graphreader-fixed-corpora.lock")):
-        _delete(base, *corpora)
+        delete(base, *corpora)
         try:
             yield
         finally:
-            _delete(base, *corpora)
+            delete(base, *corpora)
 
 
-def _delete(base: Settings, *corpora: str) -> None:
+def delete(base: Settings, *corpora: str) -> None:
+    """Delete those of these corpora that exist."""
     with GraphReader(settings=base) as reader:
         for corpus in {one.corpus for one in reader.corpora()} & {*corpora}:
             reader.at(corpus).delete(everything=True)

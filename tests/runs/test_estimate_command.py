@@ -53,7 +53,7 @@ def with_model(terminal: Terminal, server: OpenAIServer) -> None:
     )
 
 
-# An estimate needs no graph, no key and no network, and leaves nothing behind.
+# An estimate needs no graph, no key and no network, and leaves nothing behind; a dry run is one.
 def test_estimate_costs_nothing(terminal: Terminal) -> None:
     terminal.set(GRAPHREADER_MODEL="openai:gpt-5.4-mini")
 
@@ -62,13 +62,6 @@ def test_estimate_costs_nothing(terminal: Terminal) -> None:
 
     assert (found.code, found.err) == (0, "")
     assert found.json == planned.json
-    assert found.json["model"] == "openai:gpt-5.4-mini"
-    assert found.json["embeddings"] == "openai:text-embedding-3-small"
-    assert found.json["documents"] == 2
-    assert found.json["chunks"] == found.json["missing"] == found.json["reading"]["calls"] > 4
-    assert found.json["reading"]["input_tokens"] > found.json["chunks"] * 300
-    assert 0 < found.json["reading"]["dollars"] < found.json["dollars"] < 1
-    assert 0 < found.json["question"]["dollars"] < found.json["question_at_most"]["dollars"] < 1
     assert sorted(path.name for path in terminal.folder.iterdir()) == ["prices.toml", "texts"]
 
 
@@ -121,9 +114,8 @@ def test_plan(terminal: Terminal, server: OpenAIServer) -> None:
 
 
 # A person sees a line for each number that counts; a price that is not known is not invented.
-# Without a key the default model is counted, which is said; offline there is nothing to pay.
+# Offline there is nothing to pay.
 def test_for_a_person(terminal: Terminal, server: OpenAIServer) -> None:
-    keyless = terminal.run("estimate", "texts")
     terminal.set(GRAPHREADER_MODEL="offline")
     offline = terminal.run("estimate", "texts")
     with_model(terminal, server)
@@ -132,9 +124,6 @@ def test_for_a_person(terminal: Terminal, server: OpenAIServer) -> None:
     unknown = terminal.run("estimate", "texts").out
     found = terminal.run("estimate", "texts", "--json").json
 
-    counted = " ".join(keyless.out.split())
-    assert re.search(r"tokens in [\d,]{5,} .* price about \$0\.\d+ model openai:gpt-5", counted)
-    assert "without a key, as now, no model is used, and it costs nothing" in counted
     assert "as now" not in priced.out
     assert "offline, no language model: nothing is sent, it costs nothing" in offline.out
     assert "tokens" not in offline.out

@@ -1,6 +1,7 @@
 """Graph, readings, events, REST, MCP, transfer and command line, compared with snapshots."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -161,8 +162,13 @@ nonsense
 """
 
 
-# Output as JSON and exit code of each command that has it, and exit codes of typical errors.
-def test_commands(settings: Settings, terminal: Terminal, snapshots: Snapshots) -> None:
+@pytest.fixture
+def folder(settings: Settings, terminal: Terminal) -> Path:
+    """The terminal's folder, with the texts, an export of them and a question to evaluate.
+
+    The corpora that commands make do not exist yet.
+    """
+    fixed.delete(settings, TYPED, COPY)
     folder = terminal.folder
     (folder / "texts").mkdir()
     for title, text in fixed.TEXTS.items():
@@ -172,14 +178,19 @@ def test_commands(settings: Settings, terminal: Terminal, snapshots: Snapshots) 
     texts = [{"title": title, "text": text} for title, text in fixed.TEXTS.items()]
     row = {"id": "q", "question": fixed.QUESTION, "answers": ["Vera Holm"], "documents": texts}
     (folder / "questions.jsonl").write_text(json.dumps(row), encoding="utf-8")
-    known = {"FOLDER": str(folder)}
     terminal.set(
         **environment_of(settings),
         GRAPHREADER_HOME=str(folder / "home"),
         GRAPHREADER_CHUNK_TOKENS=str(settings.chunk_tokens),
         GRAPHREADER_INITIAL_NODES="2",
+        COLUMNS="300",
     )
-    outcomes = {}
+    return folder
+
+
+# Output as JSON and exit code of each command that has it, and exit codes of typical errors.
+def test_commands(terminal: Terminal, folder: Path, snapshots: Snapshots) -> None:
+    known, outcomes = {"FOLDER": str(folder)}, {}
     for number, command in enumerate(COMMANDS.strip().splitlines(), 1):
         given = {"QUESTION": fixed.QUESTION, "RUN": known.get("RUN", "")}
         ended = terminal.run(*(given.get(word, word) for word in command.split()), "--json")
@@ -193,6 +204,43 @@ def test_commands(settings: Settings, terminal: Terminal, snapshots: Snapshots) 
             known["SECRET"] = found["token"]
 
     snapshots.check("commands", outcomes, **known)
+
+
+RUN_ID = re.compile(r"graphreader runs show (\w+)")
+VARYING = {
+    r"\b\d+(\.\d+)? s\b": "<seconds> s",
+    r"(1/1 .*) \d+\.\d 0$": r"\1 <seconds> 0",
+    r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?": "<time>",
+    r"there are: .+\. Read": "there are: <corpora>. Read",
+    "──+": "──",
+}
+"""Patterns of times, corpora of other tests and the width of lines, and their names."""
+
+
+def seen_lines(text: str) -> list[str]:
+    """The lines of a text without what varies; those of parallel paths one path after the other."""
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    for pattern, name in VARYING.items():
+        lines = [re.sub(pattern, name, line) for line in lines]
+    steps = [re.match(r"Path (\d) (?:at|ended)", line) for line in lines]
+    order = sorted(range(len(lines)), key=lambda n: int(step[1]) if (step := steps[n]) else 0)
+    return [lines[n] for n in order if not lines[n].startswith("ingest: ")]  # told after 10 s
+
+
+# Lines that a person sees of the same commands: results on stdout, progress and errors on stderr.
+def test_lines_of_commands(terminal: Terminal, folder: Path, snapshots: Snapshots) -> None:
+    known, outcomes = {"FOLDER": str(folder)}, {}
+    for number, command in enumerate(COMMANDS.strip().splitlines(), 1):
+        given = {"QUESTION": fixed.QUESTION, "RUN": known.get("RUN", "")}
+        ended = terminal.run(*(given.get(word, word) for word in command.split()))
+        lines = {"out": seen_lines(ended.out), "err": seen_lines(ended.err)}
+        outcomes[f"{number:02} {command}"] = {"code": ended.code, **lines}
+        for run in RUN_ID.findall(ended.out):
+            known["RUN" if "RUN" not in known else f"RUN-{number}"] = run
+        if command.startswith("token create"):
+            known["SECRET"] = ended.out.split()[0]
+
+    snapshots.check("lines_of_commands", outcomes, **known)
 
 
 READS = """

@@ -72,12 +72,3 @@ def test_from_a_step(terminal: Terminal, ring: str) -> None:
     assert wrong.code == 2
     assert "has no step 9" in wrong.err
     assert terminal.run("runs", "delete", "--all", "--yes", "--json").out == '{"deleted": 2}\n'
-
-
-# A run that is not kept is named in a sentence.
-def test_unknown_runs(terminal: Terminal) -> None:
-    for command in ("show", "resume", "delete"):
-        outcome = terminal.run("runs", command, "nothing")
-
-        assert outcome.code == 2
-        assert "No run 'nothing' is kept" in outcome.err
