@@ -91,9 +91,9 @@ class Chunk(ChunkRef):
 
     @property
     def properties(self) -> dict[str, Any]:
-        """The properties of the node in the graph; None where there is nothing to store."""
+        """The properties of the node in the graph; no summary is None, so nothing is stored."""
         names = (name for name in self.__match_args__ if name not in _OF_DOCUMENT)
-        return {name: None if (value := getattr(self, name)) == "" else value for name in names}
+        return {name: getattr(self, name) for name in names} | {"summary": self.summary or None}
 
 
 @dataclass(frozen=True, slots=True)

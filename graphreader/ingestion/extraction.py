@@ -86,7 +86,7 @@ async def extract(
 
     Raises the DecisionErrors that every chunk would meet.
     """
-    chunk = replace(chunk, error=None)
+    chunk = replace(chunk, error=None, summary="")
     if not chunk.text.strip():
         return ExtractionResult(ChunkFacts(chunk))
     usage: list[Usage] = []
