@@ -93,7 +93,8 @@ class Chunk(ChunkRef):
     def properties(self) -> dict[str, Any]:
         """The properties of the node in the graph; no summary is None, so nothing is stored."""
         names = (name for name in self.__match_args__ if name not in _OF_DOCUMENT)
-        return {name: getattr(self, name) for name in names} | {"summary": self.summary or None}
+        values: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return {**values, "summary": self.summary or None}
 
 
 @dataclass(frozen=True, slots=True)

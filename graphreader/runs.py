@@ -416,7 +416,8 @@ async def show_run(resources: Resources, run: str) -> KeptRun:
     saver = await resources.saver()
     events: Iterable[Event] = ()
     steps: Mapping[int, str] = {}
-    if saver:
+    # The reading of a finished run is shown even if its mode is unknown.
+    if saver and not (record.reading and record.options.get("mode", "paper") not in MODES):
         thread = CheckpointThread(record.summary.run, _mode_of(record), saver)
         steps = await thread.fork_points()
         snapshot = await thread.snapshot()

@@ -302,6 +302,8 @@ class Settings(BaseSettings):
     @classmethod
     def read(cls, **values: object) -> "Settings":
         """Read the settings; `values` override the environment. Raises SettingsError."""
+        if "runs" in values:
+            raise SettingsError("The setting `runs` is named `database` now.")
         try:
             return cls(**values)  # type: ignore[arg-type]  # names are checked by pydantic
         except ValidationError as error:

@@ -65,7 +65,7 @@ def _hosted_node(name: str, mode: Mode, context_of: ContextOf) -> NodeFunction:
 
         async def work() -> Update:
             context = await context_of(runtime, question)
-            budget = _budget_left(context.budget, state, in_path=name in PATH_NODES)
+            budget = _budget_left(context, state, in_path=name in PATH_NODES)
             context = replace(context, budget=budget, stream_answer=True)
             if is_first:
                 log_start(state["run"], question, context)
@@ -89,11 +89,13 @@ def _hosted_node(name: str, mode: Mode, context_of: ContextOf) -> NodeFunction:
     return node
 
 
-def _budget_left(budget: Budget, state: State, *, in_path: bool) -> Budget:
+def _budget_left(context: RunContext, state: State, *, in_path: bool) -> Budget:
     """Return the budget minus the state's costs; in a path, only its equal share."""
-    if in_path:
+    budget = context.budget
+    if in_path:  # the state of an older version does not say how many paths there are
+        paths = state.get("paths_at_once", context.limits.initial_nodes)
         budget.count(total_usage(state.get("before", {})))
-        budget.divide(state["path"], state.get("paths_at_once", 1))
+        budget.divide(state["path"], paths)
     budget.count(total_usage(state.get("costs", {})))
     return budget
 

@@ -81,10 +81,13 @@ class Budget:
         self._tokens += spent.tokens
 
     def divide(self, number: int, parts: int) -> None:
-        """Keep only the equal part of path `number`, counted from 1, of what `parts` paths have."""
+        """Keep only the equal part of path `number` of what `parts` paths have.
+
+        Paths have consecutive numbers: from 1 in mode `paper`, from 2 in mode `adaptive`.
+        """
         if self.max_calls is not None:
             calls = max(0, int(self.calls_left) - (self.answer_tokens > 0))
-            self._calls += calls - calls // parts - (number <= calls % parts)
+            self._calls += calls - calls // parts - ((number - 1) % parts < calls % parts)
         if self.max_tokens is not None:
             tokens = max(0, int(self.left("explore")))
             self._tokens += tokens - tokens // parts

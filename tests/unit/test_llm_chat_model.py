@@ -290,6 +290,17 @@ async def test_reservations() -> None:
         await budget.take(1, "explore")
 
 
+# Paths divide the calls that are left; the first paths get the remainder, whatever number they
+# begin with.
+@pytest.mark.parametrize("first", [1, 2])
+def test_divided_calls(first: int) -> None:
+    budgets = [Budget(max_calls=10) for _ in range(4)]
+    for number, budget in enumerate(budgets, first):
+        budget.divide(number, 4)
+
+    assert sorted(budget.calls_left for budget in budgets) == [2, 2, 3, 3]
+
+
 # What cost more than could be told before counts for all that come later.
 async def test_what_cost_more() -> None:
     budget = Budget(max_tokens=1000)

@@ -103,6 +103,12 @@ def test_address_of_postgresql(password: str) -> None:
     assert password not in str(refused.value)
 
 
+# The former name of the setting is refused, since it would be overlooked.
+def test_former_name_of_a_setting() -> None:
+    with pytest.raises(SettingsError, match="is named `database`"):
+        Settings.read(runs="postgresql://localhost/runs")
+
+
 # The former name of the variable works as before; the present one goes first.
 def test_former_name_of_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRAPHREADER_RUNS", "postgresql://db.example/former")
