@@ -10,7 +10,7 @@ import re
 import struct
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -202,16 +202,16 @@ class Connection:
         """Close the driver."""
         await self._driver.close()
 
-    async def read(self, name: str, /, **values: Any) -> list[Row]:
+    def read(self, name: str, /, **values: Any) -> Coroutine[Any, Any, list[Row]]:
         """Run a reading statement, with retries for OUTAGE_SECONDS."""
-        return await self._run_in_session(name, READ_ACCESS, values)
+        return self._run_in_session(name, READ_ACCESS, values)
 
-    async def run(self, name: str, /, **values: Any) -> list[Row]:
+    def run(self, name: str, /, **values: Any) -> Coroutine[Any, Any, list[Row]]:
         """Run a repeatable writing statement without a transaction, with retries.
 
         Schema statements and `CALL ... IN TRANSACTIONS` need this.
         """
-        return await self._run_in_session(name, WRITE_ACCESS, values)
+        return self._run_in_session(name, WRITE_ACCESS, values)
 
     async def _run_in_session(self, name: str, access: str, values: Mapping[str, Any]) -> list[Row]:
         """Run a statement in a session of its own, in one message, with retries."""
