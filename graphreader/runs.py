@@ -417,7 +417,7 @@ async def show_run(resources: Resources, run: str) -> KeptRun:
     events: Iterable[Event] = ()
     steps: Mapping[int, str] = {}
     # The reading of a finished run is shown even if its mode is unknown.
-    if saver and not (record.reading and record.options.get("mode", "paper") not in MODES):
+    if saver and not (record.reading and _mode_name(record) not in MODES):
         thread = CheckpointThread(record.summary.run, _mode_of(record), saver)
         steps = await thread.fork_points()
         snapshot = await thread.snapshot()
@@ -468,9 +468,14 @@ def _with_notes(reading: Reading, *notes: str) -> Reading:
     return replace(reading, notes=(*reading.notes, *notes)) if notes else reading
 
 
+def _mode_name(record: RunRecord) -> str:
+    """The name of the mode of a kept run; `paper` was the only mode when none was written down."""
+    return str(record.options.get("mode", "paper"))
+
+
 def _mode_of(record: RunRecord) -> Mode:
     """The mode of a kept run. Raises UsageError if this version does not have it."""
-    name = record.options.get("mode", "paper")  # the only one when none was written down
+    name = _mode_name(record)
     if name not in MODES:
         raise UsageError(
             f"The run {record.summary.run} was begun in the mode {name!r}, which this version does "

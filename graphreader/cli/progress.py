@@ -123,9 +123,8 @@ class CommandProgress(Progress, ABC):
         """Yield the bars, and below them the status and waits."""
         yield from super().get_renderables()
         if self.tasks:  # rich calls this once in its constructor
-            text = (
-                self.status().replace(" ", "\xa0").replace(",\xa0", ", ")
-            )  # breaks at commas only
+            # Breaks at commas only.
+            text = self.status().replace(" ", "\xa0").replace(",\xa0", ", ")
             text = textwrap.fill(text, self.console.width - 2, subsequent_indent="  ")
             self._spinner.update(text=Text(text.replace("\xa0", " ")))
             yield self._spinner

@@ -22,9 +22,8 @@ from graphreader.text.sentences import line_spans, sentence_spans
 from graphreader.tokens import count
 
 _EARLIEST_END = 0.6  # share of the limit from which a better boundary wins over a later boundary
-_MAX_TOKEN_LENGTH = (
-    16  # characters; tokens of a text longer than this times the limit are not counted
-)
+# Characters; tokens of a text longer than this times the limit are not counted.
+_MAX_TOKEN_LENGTH = 16
 _LEVELS = 3  # lines, sentences, words
 _WORD_GROUP = 200  # characters of words that stay together in a sentence that is too long
 _PARAGRAPH = re.compile(r"\n\s*\n\s*|\n\s*(?=#{1,6}[ \t])")

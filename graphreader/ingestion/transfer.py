@@ -59,9 +59,8 @@ class _Record(BaseModel):
 Number = Annotated[int, Field(ge=0, lt=2**63)]  # Neo4j's 64-bit integers
 
 
-_POWERS = np.array(
-    [10.0**digits for digits in range(23)]
-)  # the powers that a float represents exactly
+# The powers that a float represents exactly.
+_POWERS = np.array([10.0**digits for digits in range(23)])
 
 
 class Header(_Record):

@@ -150,7 +150,8 @@ class GraphWriter:
     async def unembedded_facts(self, documents: Sequence[str]) -> list[AtomicFact]:
         """Return the facts of documents without a vector."""
         rows = await self._read("unembedded_facts", documents=list(documents))
-        return [AtomicFact.of(row["fact"], ChunkRef(**row["chunk"])) for row in rows]
+        groups = [(ChunkRef(**row["chunk"]), row["facts"]) for row in rows]
+        return [AtomicFact.of(fact, chunk) for chunk, facts in groups for fact in facts]
 
     async def write_fact_embeddings(self, vectors: Iterable[tuple[str, list[float]]]) -> None:
         """Store vectors of facts (id, vector)."""

@@ -406,11 +406,8 @@ READERS: dict[str, Callable[[bytes, str], Content]] = {
     ".xhtml": read_html,
 }
 
-_PLAIN = (
-    ".markdown",
-    ".md",
-    ".txt",
-)  # read in this process; other formats are parsed in a child process
+# Read in this process; other formats are parsed in a child process.
+_PLAIN = (".markdown", ".md", ".txt")
 JSON_LINES = ".jsonl"  # a file of many documents, see sources.py
 SUFFIXES = tuple(sorted((*READERS, JSON_LINES)))
 _FORMATS = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"

@@ -196,9 +196,8 @@ def blocking_keys(key: str) -> frozenset[str]:
 
 
 _WORD = re.compile(r"[^\W_]+(?:['.][^\W_]+)*")
-_SINGLE_WORD = re.compile(
-    r"[a-z]{4,}"
-)  # hashed embeddings find some shorter words similar to each other
+# Hashed embeddings find some shorter words similar to each other.
+_SINGLE_WORD = re.compile(r"[a-z]{4,}")
 _ANY_WORD = "*"  # the blocking key that all single words share: any two may be synonyms
 _ROMAN = re.compile(r"(?=[IVXLCDM]{2})M{0,3}(?:C[MD]|D?C{0,3})(?:X[CL]|L?X{0,3})(?:I[XV]|V?I{0,3})")
 _NEGATIONS = ("un", "in", "im", "il", "ir", "non", "dis", "mis", "anti", "a", "counter")
