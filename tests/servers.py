@@ -11,6 +11,7 @@ from pathlib import Path
 from shutil import rmtree, which
 from typing import Any
 
+import psutil
 import pytest
 from testcontainers.community.neo4j import Neo4jContainer
 
@@ -27,6 +28,8 @@ VARIABLES = (
 )
 # Java's optimizing compiler takes half of the time of servers that live for minutes.
 JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+ROOT = Path(__file__).parents[1]
+_STARTER = [sys.executable, "-m", "tests.start_neo4j"]
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 # Read before they are cleared: the jars may have to be fetched through one.
 PROXY = {name: value for name, value in os.environ.items() if name.upper() in PROXIES}
@@ -61,8 +64,11 @@ class Pool:
         if _docker_answers():
             container = self._stack.enter_context(Neo4jContainer(f"neo4j:{version}"))
             return _settings(container.get_connection_url(), container.password)
-        environment = {**_environment(version), "GRAPHREADER_CACHE": str(self._cache), **PROXY}
-        status = json.loads(command(["neo4j", "start", "--json"], environment).stdout)
+        environment = _environment(version, self._cache)
+        done = subprocess.run(
+            _STARTER, env=environment, cwd=ROOT, check=True, stdout=subprocess.PIPE, timeout=300
+        )
+        status = json.loads(done.stdout)
         return _settings(status["uri"], status["password"])
 
 
@@ -72,29 +78,31 @@ _STARTING: list["subprocess.Popen[bytes]"] = []
 def begin_start(cache: Path, versions: Sequence[str]) -> None:
     """Begin to start the embedded servers, which the workers of a whole run then wait for."""
     for version in versions if IS_OWNER and not _docker_answers() else ():
-        environment = {**os.environ, **_environment(version), **PROXY}
-        environment["GRAPHREADER_CACHE"] = str(cache)
-        command = [sys.executable, "-P", "-m", "graphreader", "neo4j", "start"]
         quiet: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        _STARTING.append(subprocess.Popen(command, env=environment, cwd=HOME, **quiet))
+        environment = _environment(version, cache)
+        _STARTING.append(subprocess.Popen(_STARTER, env=environment, cwd=ROOT, **quiet))
 
 
 def stop_embedded() -> None:
-    """Stop the embedded servers of this run, once all of its workers have ended."""
+    """Kill the embedded servers of this run and delete them, once all of its workers have ended."""
     for starting in _STARTING:
         starting.wait()
-    for version in VERSIONS if IS_OWNER else ():
-        if Path(HOME, f"neo4j-{version.partition('.')[0]}").exists():
-            command(["neo4j", "stop"], _environment(version))
     if IS_OWNER:
+        for process in psutil.process_iter(["cmdline"]):
+            if any(HOME in one for one in process.info["cmdline"] or ()):
+                process.kill()
+                process.wait(30)
         rmtree(HOME, ignore_errors=True)
 
 
-def _environment(version: str) -> dict[str, str]:
+def _environment(version: str, cache: Path) -> dict[str, str]:
     return {
+        **os.environ,
         "GRAPHREADER_HOME": HOME,
+        "GRAPHREADER_CACHE": str(cache),
         "GRAPHREADER_NEO4J_VERSION": version,
         "GRAPHREADER_NEO4J_JAVA_OPTIONS": JAVA_OPTIONS,
+        **PROXY,
     }
 
 

@@ -23,7 +23,6 @@ from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter
 from scripts.favorites import favorites
 from tests.neo4j.texts import document, node_ids, read, write
 from tests.project.markdown import part_of_joan
-from tests.servers import both_versions
 
 FACTS = {"A and B.": ["A", "B"], "A and C.": ["A", "C"]}
 LIMIT = 60
@@ -107,7 +106,6 @@ async def arrange(writer: GraphWriter, of: Document, chunks: Sequence[Chunk]) ->
 # Each document comes back as it was read in, to the last character, with pages and headings and
 # without metadata, by title and id; also one of equal chunks, or whose chunks have no facts. What
 # is only being read in is left out.
-@both_versions
 async def test_texts(writer: GraphWriter, catalog: Catalog) -> None:
     places = {"page_starts": (0, 9, 30), "headings": ((0, "第一章"), (12, "Stone & “sand”"))}
     books = [
@@ -161,7 +159,6 @@ def edge(graph: RunSubgraph, one: str, other: str) -> Edge:
 # The nodes of a run come in the order of their ids, without those that are gone or of another
 # corpus. Facts tie a chunk to what they name, and to each other what they name together, each pair
 # once; of a hub only so many facts are read, and the edge is found from the other side.
-@both_versions
 async def test_run_subgraph(connection: Connection, writer: GraphWriter) -> None:
     facts = {"Ada met Bo.": ["Ada", "Bo"], "Ada left.": ["Ada"], "Ada saw Bo.": ["Ada", "Bo"]}
     hub = {f"Hub has part {n}.": ["Hub"] for n in range(FACTS_OF_AN_ELEMENT + 10)}

@@ -103,7 +103,6 @@ async def test_facts_are_grouped_by_chunk(writer: GraphWriter, explorer: GraphEx
 
 # An outline has the chunks of a document in order, each with its headings and its summary, or with
 # its first fact, or with the beginning of its text; chunks of an edit under way are left out.
-@both_versions
 async def test_outline(
     connection: Connection, writer: GraphWriter, explorer: GraphExplorer
 ) -> None:

@@ -165,7 +165,6 @@ async def test_kept_again(connection: Connection, writer: GraphWriter, reading: 
 
 # Keeping a run changes no property and no tie of anything that was read in, not even a time; the
 # agent looks at the same graph as before, and an export has no runs.
-@both_versions
 async def test_a_run_changes_nothing_else(
     connection: Connection, writer: GraphWriter, explorer: GraphExplorer, reading: Reading
 ) -> None:

@@ -65,7 +65,6 @@ async def test_documents_are_written(writer: GraphWriter, explorer: GraphExplore
 
 # The most frequent wording names a key element, and all wordings are its aliases. A deleted
 # document leaves no fact, no chunk, no wording and no key element that only it had.
-@both_versions
 async def test_names_and_deletes(writer: GraphWriter, explorer: GraphExplorer) -> None:
     await write(writer, "one", [("a", {"CITIES a.": ["CITIES"], "CITIES b.": ["CITIES", "x"]})])
     await write(writer, "two", [("b", {"A city.": ["city"]})])
