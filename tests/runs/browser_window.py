@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Callable, Coroutine
 from importlib.resources import files
 from typing import Any
 
@@ -95,3 +96,7 @@ class Window:
               ).map(one => one.outerHTML.slice(0, 200))].filter(Boolean)"""
         )
         return found
+
+
+OpenWindow = Callable[..., Coroutine[Any, Any, Window]]
+"""Opens a window on an address."""

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -13,7 +14,7 @@ from graphreader.llm import retry
 from graphreader.settings import Settings
 from graphreader.web.access import TokenStore
 from tests.runs import web_server, world
-from tests.runs.browser_window import chromium
+from tests.runs.browser_window import OpenWindow, Window, chromium
 from tests.runs.forks import Forks
 
 
@@ -59,7 +60,7 @@ def ring(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         reader.delete(everything=True)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 async def browser() -> AsyncIterator[Browser]:
     """A real Chromium, without a window that can be seen."""
     async with async_playwright() as playwright:
@@ -70,7 +71,24 @@ async def browser() -> AsyncIterator[Browser]:
         await browser.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
+async def window(browser: Browser) -> AsyncIterator[OpenWindow]:
+    """Opens windows, in which nothing may go wrong and which ask no other server for anything."""
+    opened: list[Window] = []
+
+    async def open(address: str, **options: Any) -> Window:
+        opened.append(await Window.open(browser, address, **options))
+        return opened[-1]
+
+    yield open
+    for one in opened:
+        await one.page.close()
+        assert one.complaints == []
+        hosts = {urlsplit(address).netloc for address in one.requests} - {""}
+        assert hosts <= {urlsplit(one.requests[0]).netloc}
+
+
+@pytest.fixture(scope="session")
 def web_home(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A home of servers, with two corpora of a text each; the other one has a secret."""
     home = tmp_path_factory.mktemp("home")
@@ -86,14 +104,14 @@ def web_home(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> Itera
             one.delete(everything=True)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def local(neo4j: Settings, web_home: Path) -> Iterator[str]:
     """A server on loopback, without tokens."""
     with web_server.serving(web_server.reader_of(neo4j, web_home)) as address:
         yield address
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def guarded(neo4j: Settings, web_home: Path) -> Iterator[str]:
     """A server with tokens."""
     reader = web_server.reader_of(neo4j, web_home)

@@ -79,15 +79,9 @@ def decider() -> ScriptedDecider:
         actions = [Action(function=name, argument=text) for name, text in looks]  # type: ignore[arg-type]
         return Turn(findings=[found], actions=actions, notes="Go on.")
 
-    def chunk(task: ChunkTask) -> ChunkDecision:
-        notebook = f"{task.notebook} {task.label}.".strip()
-        return world.chunk("search_more", notebook, [task.text.split(".")[0]])
-
-    def neighbor(task: NeighborTask) -> NeighborDecision:
-        return world.neighbor(1 if len(task.actions) < 4 else 0)
-
     script = {
-        **{TurnTask: turn, LastTurnTask: turn, ChunkTask: chunk, NeighborTask: neighbor},
+        **world.EXPLORING,
+        **{TurnTask: turn, LastTurnTask: turn},
         PassagesTask: lambda task: TextAnswer(answer="Vera Holm"),
     }
     return world.scripted({}, script)

@@ -145,14 +145,15 @@ def test_random_nodes(guild: Guild) -> None:
 # does an agent that chooses. Neighbors have the seed as well. A random neighbor shares a fact with
 # its node, was not visited before, and counts as a call.
 def test_random_neighbors(guild: Guild) -> None:
-    first, again = guild.ask(WITHOUT_NODE_SELECTION), guild.ask(WITHOUT_NODE_SELECTION)
-    question = guild.ask(WITHOUT_NODE_SELECTION, question="Who was taught by Person31?")
-    seed, chosen = guild.ask(without_node_selection(1)), guild.ask(None)
+    few: Any = {"initial_nodes": 3, "calls": 6}
+    first, again = (guild.ask(WITHOUT_NODE_SELECTION, **few) for _ in range(2))
+    question = guild.ask(WITHOUT_NODE_SELECTION, question="Who was taught by Person31?", **few)
+    seed, chosen = guild.ask(without_node_selection(1), **few), guild.ask(None, **few)
     neighbors = NodeSet(
         planning=WITHOUT_NODE_SELECTION.planning,
         exploration=without_node_selection(1).exploration,
     )
-    other_neighbors = guild.ask(neighbors)
+    other_neighbors = guild.ask(neighbors, **few)
 
     assert first.ways == again.ways
     for other in (question, seed, chosen):

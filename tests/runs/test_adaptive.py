@@ -39,14 +39,22 @@ def answer(*findings: Finding, text: str = "Beta", **fields: Any) -> Turn:
 class Run:
     """One question, with the turns that a script gives in order; the last one stays."""
 
-    def __init__(self, given: Settings, corpus: str, turns: Sequence[Any], **changes: Any) -> None:
+    def __init__(
+        self,
+        given: Settings,
+        corpus: str,
+        turns: Sequence[Any],
+        chunk: Callable[[ChunkTask], Any] | None = None,
+        **changes: Any,
+    ) -> None:
         def take(task: TurnTask) -> Turn:
             self.tasks.append(task)
             chosen = turns[min(len(self.tasks), len(turns)) - 1]
             return chosen(task) if callable(chosen) else chosen
 
         self.tasks: list[TurnTask] = []
-        script = {TurnTask: take, LastTurnTask: take}
+        script: dict[Any, Any] = {TurnTask: take, LastTurnTask: take}
+        script |= {ChunkTask: chunk} if chunk else {}
         settings = world.settings(given, mode="adaptive", **changes)
         self.decider = world.scripted(world.RING_FACTS, script)
         with GraphReader(corpus, settings=settings, decider=self.decider) as reader:
@@ -225,9 +233,8 @@ def test_budget_ends(ask: Ask) -> None:
 
 # Where two turns bring no finding, paths explore from nodes for what is missing, once, with what is
 # known; their notes and quotes are results of the next turn.
-def test_paths_where_turns_stall(neo4j: Settings, ring: str) -> None:
+def test_paths_where_turns_stall(ask: Ask) -> None:
     stalled = turn(("search", "Omega"), needs=["whom Delta met", "whom Zeta met"])
-    turns = [stalled, stalled, stalled, stalled, answer()]
     quote = "Delta met Epsilon here."
     read: list[ChunkTask] = []
 
@@ -237,25 +244,15 @@ def test_paths_where_turns_stall(neo4j: Settings, ring: str) -> None:
             return world.chunk("termination", "Delta met Epsilon.", [quote])
         return world.chunk("search_more", task.notebook)
 
-    tasks: list[TurnTask] = []
+    run = ask(*[stalled] * 4, answer(), chunk=chunk)
+    paths, explored = run.reading.paths, run.tasks[2].results
 
-    def take(task: TurnTask) -> Turn:
-        tasks.append(task)
-        return turns[len(tasks) - 1]
-
-    script = {TurnTask: take, LastTurnTask: take, ChunkTask: chunk}
-    decider = world.scripted(world.RING_FACTS, script)
-    settings = world.settings(neo4j, mode="adaptive")
-    with GraphReader(ring, settings=settings, decider=decider) as reader:
-        reading = reader.ask(QUESTION)
-    explored = tasks[2].results
-
-    assert len(tasks) == 5
-    assert {one.initial_node for one in reading.paths} >= {"question", "Delta", "Zeta"}
-    assert read[0].notebook == tasks[2].notebook.shown()
+    assert len(run.tasks) == 5
+    assert {one.initial_node for one in paths} >= {"question", "Delta", "Zeta"}
+    assert read[0].notebook == run.tasks[2].notebook.shown()
     assert "Delta met Epsilon." in [one["text"] for one in explored]
     assert quote in [one["text"] for result in explored for one in result["passages"]]
-    assert len(reading.paths) == 3
+    assert len(paths) == 3
 
 
 # Nothing in the texts is an answer of its own, and ends the run.

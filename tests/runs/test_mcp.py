@@ -16,11 +16,14 @@ from uuid import uuid4
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
+from graphreader.agent.adaptive.tasks import TurnTask
+from graphreader.agent.tasks import PlanTask
 from graphreader.graph_reader import GraphReader
 from graphreader.mcp_server import mcp_server
 from graphreader.settings import Settings
-from tests.runs import digest
+from tests.runs import digest, world
 from tests.runs.relay import Relay
+from tests.runs.web_server import Gate
 from tests.terminal import SilentService, Terminal, environment_of, wait_for
 
 pytestmark = pytest.mark.slow
@@ -169,8 +172,8 @@ async def test_ask(neo4j: Settings, reader: GraphReader) -> None:
 
 
 # Each tool tells the client what it waits for while it waits: a frozen Neo4j, for instance.
-@pytest.mark.usefixtures("slow_statements")
-async def test_waits(neo4j: Settings, reader: GraphReader) -> None:
+async def test_waits(neo4j: Settings, reader: GraphReader, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphreader.store.connection.SLOW_SECONDS", 0.2)
     heard: list[str | None] = []
 
     async def hear(done: float, total: float | None, message: str | None) -> None:
@@ -180,7 +183,7 @@ async def test_waits(neo4j: Settings, reader: GraphReader) -> None:
         async with Client(mcp_server(behind)) as client:
             await call(client, "list_documents")
             for tool, name in (("ask", "question"), ("search_key_elements", "text")):
-                relay.stall_for(2)
+                relay.stall_for(0.6)
                 result = await client.call_tool(tool, {name: "Toronto"}, progress_callback=hear)
                 assert not result.is_error
 
@@ -209,33 +212,20 @@ async def test_errors(reader: GraphReader) -> None:
     assert "本笃十五世" in second["answer"]
 
 
-def waiting(base: Settings, silent: SilentService, home: Path) -> dict[str, str]:
-    """The environment of a command whose model never answers."""
-    return environment(
-        base,
-        GRAPHREADER_HOME=str(home),
-        GRAPHREADER_MODEL="openai:some-model",
-        GRAPHREADER_EMBEDDINGS="offline",
-        OPENAI_API_KEY="some-key",
-        OPENAI_BASE_URL=f"http://127.0.0.1:{silent.port}/v1",
-    )
-
-
 # Who stops waiting ends the run, which can be gone on with; others go on.
 async def test_cancelled(neo4j: Settings, reader: GraphReader, tmp_path: Path) -> None:
-    with SilentService() as silent:
-        env = waiting(neo4j, silent, tmp_path / "home")
-        async with connected(reader.corpus, env, tmp_path / "log") as client:
+    gate = Gate()
+    decider = world.scripted({}, {PlanTask: gate, TurnTask: gate})
+    with world.reader(neo4j, reader.corpus, decider, home=tmp_path) as own, gate.held():
+        async with Client(mcp_server(own)) as client:
             asked = asyncio.create_task(client.call_tool("ask", {"question": "Who built it?"}))
-            await until(lambda: silent.asked_at is not None)
+            await until(lambda: gate.waiting > 0)
             asked.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asked
             documents = await call(client, "list_documents")
-            settings = neo4j.model_copy(update={"home": tmp_path / "home"})
-            with GraphReader(reader.corpus, settings=settings) as own:
-                await until(lambda: not any(run.process for run in own.runs()))
-                [run] = own.runs()
+            await until(lambda: not any(run.process for run in own.runs()))
+            [run] = own.runs()
 
     assert documents["total"] == 2
     assert (run.status, run.question) == ("interrupted", "Who built it?")
@@ -258,7 +248,14 @@ def test_end(neo4j: Settings, reader: GraphReader, tmp_path: Path) -> None:
     with SilentService() as silent:
         process = subprocess.Popen(
             [sys.executable, "-m", "graphreader", "mcp", "--corpus", reader.corpus],
-            env=waiting(neo4j, silent, tmp_path / "home"),
+            env=environment(
+                neo4j,
+                GRAPHREADER_HOME=str(tmp_path / "home"),
+                GRAPHREADER_MODEL="openai:some-model",
+                GRAPHREADER_EMBEDDINGS="offline",
+                OPENAI_API_KEY="some-key",
+                OPENAI_BASE_URL=f"http://127.0.0.1:{silent.port}/v1",
+            ),
             cwd=tmp_path,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -269,7 +266,7 @@ def test_end(neo4j: Settings, reader: GraphReader, tmp_path: Path) -> None:
         for message in OPENING:
             process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         process.stdin.flush()
-        wait_for(lambda: silent.asked_at is not None)
+        wait_for(lambda: silent.asked_at is not None, 60)
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=30)
     settings = neo4j.model_copy(update={"home": tmp_path / "home"})

@@ -49,15 +49,15 @@ from tests.runs import digest, world
 QUESTION = "Who met whom?"
 AFTER_PLAN = {FactsTask, ChunkTask, NeighborTask, AnswerTask}
 
-EXPLORING: dict[Any, Any] = {
-    ChunkTask: lambda task: world.chunk(
-        "search_more", f"{task.notebook} {task.label}.".strip(), [task.text.split(".")[0]]
-    ),
-    NeighborTask: lambda task: world.neighbor(1 if len(task.actions) < 4 else 0),
-}
-
-
 IN_A_FILE = pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+
+
+def cases(names: str, *rows: tuple[Any, ...], postgres: set[int]) -> pytest.MarkDecorator:
+    """Cases of a test, all with a file, and those of some numbers also with PostgreSQL."""
+    in_files = [(*row, "sqlite") for row in rows]
+    slow = [pytest.param(*rows[n], "postgres", marks=pytest.mark.slow) for n in sorted(postgres)]
+    every = [*in_files, *slow]
+    return pytest.mark.parametrize((*names.split(), "place"), every, indirect=["place"])
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def settings(neo4j: Settings, place: Path | str, path: Path) -> Settings:
 def asking(
     settings: Settings, corpus: str, script: dict[Any, Any] | None = None, **options: Any
 ) -> tuple[GraphReader, ScriptedDecider]:
-    decider = world.scripted(world.RING_FACTS, EXPLORING | (script or {}))
+    decider = world.scripted(world.RING_FACTS, world.EXPLORING | (script or {}))
     return GraphReader(corpus, settings=settings, decider=decider, **options), decider
 
 
@@ -113,6 +113,24 @@ def broken_off(
     raise AssertionError("it has ended")
 
 
+def begun(
+    settings: Settings, corpus: str, at: type[Any], number: int = 1, **options: Any
+) -> tuple[str, ScriptedDecider]:
+    """Ask up to the event, and close the reader; the id of the run, and its decider."""
+    reader, decider = asking(settings, corpus, **options)
+    with reader:
+        return broken_off(reader, at, number), decider
+
+
+def resumed(
+    settings: Settings, corpus: str, run: str, **options: Any
+) -> tuple[Reading, ScriptedDecider]:
+    """Resume the run by another reader."""
+    reader, decider = asking(settings, corpus, **options)
+    with reader:
+        return reader.resume(run), decider
+
+
 def plain(reading: Reading) -> Reading:
     """The reading without the run's id and the time that it took."""
     return replace(reading, run="", usage=replace(reading.usage, seconds=0))
@@ -126,29 +144,24 @@ Whole = tuple[Reading, ScriptedDecider]
 
 
 # Wherever a run breaks off, it goes on without asking again what was decided, to the same end.
-@pytest.mark.parametrize(
-    ("at", "number"),
-    [
-        (RunBegan, 1),
-        (PlanMade, 1),
-        (NodesChosen, 1),
-        (FactsRead, 3),
-        (FunctionChosen, 1),
-        (NoteTaken, 3),
-        (NeighborsSeen, 2),
-        (PathEnded, 2),
-        (QuestionAnswered, 1),
-    ],
+@cases(
+    "at number",
+    (RunBegan, 1),
+    (PlanMade, 1),
+    (NodesChosen, 1),
+    (FactsRead, 3),
+    (FunctionChosen, 1),
+    (NoteTaken, 3),
+    (NeighborsSeen, 2),
+    (PathEnded, 2),
+    (QuestionAnswered, 1),
+    postgres={1, 3, 7},
 )
 def test_nothing_is_asked_twice(
     settings: Settings, ring: str, whole: Whole, at: type[Any], number: int
 ) -> None:
-    reader, first = asking(settings, ring)
-    with reader:
-        run = broken_off(reader, at, number)
-    reader, second = asking(settings, ring)
-    with reader:
-        reading = reader.resume(run)
+    run, first = begun(settings, ring, at, number)
+    reading, second = resumed(settings, ring, run)
 
     assert plain(reading) == plain(whole[0])
     assert reading.run == run
@@ -175,42 +188,31 @@ def test_a_resumed_run_is_replayed(settings: Settings, ring: str) -> None:
     assert resumed[-1] == again[-1]
 
 
-# A run that another version kept, whose limits have a field more, is resumed with the known ones.
+# Runs of other versions: one whose limits have a field more is resumed with the known ones, one
+# without a mode, as when there was only that of the paper, in that mode; one of a mode that is not
+# known is neither resumed nor shown, and the known ones are named.
 @IN_A_FILE
-def test_limits_of_another_version(settings: Settings, ring: str) -> None:
-    reader, _ = asking(settings, ring)
-    with reader:
-        run = broken_off(reader, PlanMade)
-    with closing(sqlite3.connect(settings.home / "runs.sqlite")) as file:
-        file.execute("UPDATE runs SET options = json_set(options, '$.limits.unknown', 1)")
-        file.commit()
-    reader, _ = asking(settings, ring)
-    with reader:
-        assert reader.resume(run).answered
-
-
-# A run without a mode was kept when there was only that of the paper, and is resumed in it; one of
-# a mode that is not known is neither resumed nor shown, and the known ones are named.
-@IN_A_FILE
-def test_modes_of_another_version(settings: Settings, ring: str) -> None:
-    reader, _ = asking(settings, ring)
-    with reader:
-        runs = [broken_off(reader, PathEnded) for _ in range(2)]
-    changes = ["json_remove(options, '$.mode')", "json_set(options, '$.mode', 'quick')"]
+def test_other_versions(settings: Settings, ring: str) -> None:
+    changes = ["set(options, '$.limits.unknown', 1)", "remove(options, '$.mode')"]
+    changes += ["set(options, '$.mode', 'quick')"]
+    runs = [begun(settings, ring, PathEnded)[0] for _ in changes]
     with closing(sqlite3.connect(settings.home / "runs.sqlite")) as file:
         for run, change in zip(runs, changes, strict=True):
-            file.execute(f"UPDATE runs SET options = {change} WHERE id = ?", (run,))
+            file.execute(f"UPDATE runs SET options = json_{change} WHERE id = ?", (run,))
         file.commit()
-    other = settings.model_copy(update={"mode": "adaptive"})
-    reader, _ = asking(other, ring)
+    limits, moded = (
+        resumed(settings.model_copy(update={"mode": mode}), ring, run)[0]
+        for mode, run in zip(("paper", "adaptive"), runs[:2], strict=True)
+    )
+    reader, _ = asking(settings, ring)
     with reader:
-        resumed = reader.resume(runs[0])
         for look in (reader.resume, reader.run):
             with pytest.raises(UsageError, match=r"mode .quick.,.* there are adaptive and paper"):
-                look(runs[1])
+                look(runs[2])
 
-    assert resumed.answered
-    assert len(resumed.paths) == 2
+    assert limits.answered
+    assert moded.answered
+    assert len(moded.paths) == 2
 
 
 # A finished run is asked nothing more: its id, or a prefix of it, gives its reading back, also to a
@@ -238,13 +240,12 @@ def test_a_finished_run(settings: Settings, ring: str) -> None:
 # A run in which every path failed goes on with all of them once the model answers, and one without
 # an answer only asks for that; what it had found is its reading until then. With a saver of the
 # user's own it is the same.
-@pytest.mark.parametrize(
-    ("step", "error", "again", "own_saver"),
-    [
-        (ChunkTask, "Every path failed, the first one so: Nobody answers.", AFTER_PLAN, False),
-        (NeighborTask, "Every path failed, the first one so: Nobody answers.", AFTER_PLAN, True),
-        (AnswerTask, "No answer was put together: Nobody answers.", {AnswerTask}, False),
-    ],
+@cases(
+    "step error again own_saver",
+    (ChunkTask, "Every path failed, the first one so: Nobody answers.", AFTER_PLAN, False),
+    (NeighborTask, "Every path failed, the first one so: Nobody answers.", AFTER_PLAN, True),
+    (AnswerTask, "No answer was put together: Nobody answers.", {AnswerTask}, False),
+    postgres={0},
 )
 def test_failed(
     settings: Settings, ring: str, whole: Whole, step: Any, error: str, again: Any, own_saver: bool
@@ -274,7 +275,7 @@ def test_failed(
 
 
 # A path that failed in a run that broke off is taken again, and no decision with it.
-@pytest.mark.parametrize("at", [PathEnded, QuestionAnswered])
+@cases("at", (PathEnded,), (QuestionAnswered,), postgres={1})
 def test_failed_path(settings: Settings, ring: str, whole: Whole, at: type[Any]) -> None:
     failing: list[Any] = []
 
@@ -282,7 +283,7 @@ def test_failed_path(settings: Settings, ring: str, whole: Whole, at: type[Any])
         if not failing or failing == [task]:
             failing.append(task)
             raise ModelUnavailableError("Nobody answers.")
-        return EXPLORING[ChunkTask](task)
+        return world.quote_and_note(task)
 
     def broken(task: Any) -> Any:
         raise RuntimeError("Oh!")
@@ -297,9 +298,7 @@ def test_failed_path(settings: Settings, ring: str, whole: Whole, at: type[Any])
                 broken_off(reader, at)
             (kept,) = reader.runs()
             run = kept.run
-    reader, second = asking(settings, ring)
-    with reader:
-        reading = reader.resume(run)
+    reading, second = resumed(settings, ring, run)
 
     assert plain(reading) == plain(whole[0])
     assert set(first.asked) & set(second.asked) <= {*failing, *whole[1].asked[-1:]}
@@ -307,25 +306,21 @@ def test_failed_path(settings: Settings, ring: str, whole: Whole, at: type[Any])
 
 # What one part of a run has spent is gone from the budget of the next.
 def test_budget(settings: Settings, ring: str) -> None:
-    reader, first = asking(settings.model_copy(update={"max_calls": 8}), ring)
-    with reader:
-        run = broken_off(reader, FunctionChosen, 3)
-    reader, second = asking(settings, ring)
-    with reader:
-        reading = reader.resume(run)
+    limited = settings.model_copy(update={"max_calls": 8})
+    run, first = begun(limited, ring, FunctionChosen, 3)
+    reading, second = resumed(settings, ring, run)
 
     assert reading.usage.calls == len(first.asked) + len(second.asked) <= 8
     assert {path.stopped for path in reading.paths} == {"budget"}
 
 
 # A run begins anew before one of its steps as another run, and the old one stays.
-@pytest.mark.parametrize(
-    ("step", "again"),
-    [
-        (1, {PlanTask, InitialNodesTask, *AFTER_PLAN}),
-        (3, AFTER_PLAN),
-        (4, {AnswerTask}),
-    ],
+@cases(
+    "step again",
+    (1, {PlanTask, InitialNodesTask, *AFTER_PLAN}),
+    (3, AFTER_PLAN),
+    (4, {AnswerTask}),
+    postgres={1},
 )
 def test_forked(settings: Settings, ring: str, step: int, again: set[Any]) -> None:
     first, _ = unbroken(settings, ring)
@@ -350,9 +345,7 @@ def test_budget_of_a_fork(settings: Settings, ring: str) -> None:
     with reader, closing(reader.stream_resume(first.run, step=3)) as events:
         fork = next(event.run for event in events if isinstance(event, RunBegan))
         next(event for event in events if isinstance(event, NeighborsSeen))
-    reader, _ = asking(limited, ring)
-    with reader:
-        reading = reader.resume(fork)
+    reading, _ = resumed(limited, ring, fork)
 
     assert plain(reading) == plain(first)
 
@@ -430,9 +423,7 @@ async def test_batch_is_bounded(settings: Settings, ring: str) -> None:
 @IN_A_FILE
 def test_own_saver(settings: Settings, ring: str, whole: Whole) -> None:
     saver = InMemorySaver()
-    reader, first = asking(settings, ring, checkpointer=saver)
-    with reader:
-        run = broken_off(reader, ChunkRead)
+    run, first = begun(settings, ring, ChunkRead, checkpointer=saver)
     reader, second = asking(settings, ring, checkpointer=saver)
     with reader:
         reading = reader.resume(run)

@@ -49,6 +49,12 @@ def problem_of(response: httpx.Response) -> str:
     return str(found["detail"])
 
 
+@pytest.fixture(scope="module")
+def paths(local: str) -> dict[str, Any]:
+    """The paths of the HTTP interface, with the methods and parameters of each."""
+    return dict(httpx.get(f"{local}/openapi.json").json()["paths"])
+
+
 # An answer need not be waited for; the run is replayed behind the last event that was seen, handed
 # on as a report, followed up, and deleted.
 def test_a_question(local: str) -> None:
@@ -75,20 +81,17 @@ def test_a_question(local: str) -> None:
 # A run is watched from its beginning by whoever comes late, goes on when nobody watches, and is
 # resumed after it was stopped.
 def test_a_run_under_way(local: str) -> None:
-    gate.open.clear()
-    try:
-        with client(local) as web:
-            run = begun_run(web)
-            under_way = web.get(f"/api/runs/{run}").json()
-            stopped = web.post(f"/api/runs/{run}/stop")
-            with web.stream("GET", f"/api/runs/{run}/events") as watched:
-                ends = events_of(watched)[-1][1]
-            gate.open.set()
-            resumed = web.post(f"/api/runs/{run}/resume")
-            with web.stream("GET", f"/api/runs/{run}/events") as watched:
-                events = events_of(watched)
-    finally:
+    with gate.held(), client(local) as web:
+        run = begun_run(web)
+        gate.wait()
+        under_way = web.get(f"/api/runs/{run}").json()
+        stopped = web.post(f"/api/runs/{run}/stop")
+        with web.stream("GET", f"/api/runs/{run}/events") as watched:
+            ends = events_of(watched)[-1][1]
         gate.open.set()
+        resumed = web.post(f"/api/runs/{run}/resume")
+        with web.stream("GET", f"/api/runs/{run}/events") as watched:
+            events = events_of(watched)
 
     assert under_way["status"] == "running"
     assert (stopped.status_code, ends, resumed.status_code) == (204, "Stopped", 202)
@@ -205,7 +208,7 @@ def test_neo4j_gone_and_back(
         client(address) as web,
     ):
         states = [web.post(asked, json=QUESTION).status_code, web.get("/readyz").status_code]
-        relay.cut_for(3)
+        relay.cut_for(1.5)
         states.append(web.get("/readyz").status_code)
         answer = web.post(asked, json=QUESTION).json()["answer"]
         states.append(web.get("/readyz").status_code)
@@ -234,49 +237,64 @@ def test_tokens(guarded: str, web_home: Path, token: Callable[..., str]) -> None
         assert "www-authenticate" in refused.headers
 
 
-# A token sees nothing of another corpus: what is forbidden and what is missing look the same.
-def test_isolation(guarded: str, token: Callable[..., str]) -> None:
-    with client(guarded, token("admin")) as admin:
-        document = admin.get(_documents(OTHER)).json()["documents"][0]["id"]
-        run = admin.post(f"/api/corpora/{OTHER}/questions", json=QUESTION).json()["run"]
-        paths = {
-            path: [one for one in ("get", "post", "delete") if one in operations]
-            for path, operations in admin.get("/openapi.json").json()["paths"].items()
-        }
-    values = {"corpus": OTHER, "document": document, "run": run, "chunk": "0", "element": "Beta"}
-    missing = {**values, "corpus": f"test-{uuid4().hex[:12]}", "run": uuid4().hex[:12]}
-    body = {**QUESTION, "model": OTHER, "messages": [{"role": "user", "content": "x"}]}
-    with client(guarded, token("writer")) as web:
-        for path, methods in paths.items():
-            for method in methods:
-                answers = []
-                for known in (values, missing):
-                    url = path.format_map({**known, "job": "none", "model": known["corpus"]})
-                    options = (
-                        {"json": {**body, "model": known["corpus"]}} if method == "post" else {}
-                    )
-                    answers.append(web.request(method, url, params={"text": "Beta"}, **options))
-                forbidden, unknown = answers
-                assert SECRET not in forbidden.text, path
-                assert OTHER not in forbidden.text, path
-                if "{" in path:
-                    assert (forbidden.status_code, forbidden.text) == (404, unknown.text), path
+# A token sees nothing of another corpus: whether an endpoint is asked for that corpus, or for an id
+# of it in the own one, the reply is that to something that is nowhere.
+def test_isolation(guarded: str, paths: dict[str, Any], token: Callable[..., str]) -> None:
+    def ask(method: str, path: str, corpus: str, ids: dict[str, str], follow: str = "") -> Any:
+        """The status and the words of a reply, without the ids that were asked for."""
+        body: dict[str, Any] = {**QUESTION, "follow": follow} if follow else QUESTION
+        if "/v1/" in path:
+            body = {"model": corpus, "messages": [{"role": "user", "content": "x"}]}
+        values = {**ids, "corpus": corpus, "model": corpus, "job": "none", "chunk": "0"}
+        options = {"json": body} if method == "post" else {}
+        answer = web.request(method, path.format_map(values), params={"text": "Beta"}, **options)
+        words = answer.text.partition("; the nearest")[0]
+        assert not [one for one in (OTHER, SECRET) if one in answer.text], path
+        for id in filter(None, (*ids.values(), follow)):
+            words = words.replace(id, "")
+        return answer.status_code, words
+
+    with client(guarded, token("admin")) as admin, client(guarded, token("writer")) as web:
+        other = f"/api/corpora/{OTHER}"
+        document = admin.get(f"{other}/documents").json()["documents"][0]["id"]
+        found = admin.get(f"{other}/key-elements", params={"text": "Alpha"}).json()
+        run = admin.post(f"{other}/questions", json=QUESTION).json()["run"]
+        theirs = {"document": document, "element": found["key_elements"][0]["id"], "run": run}
+        none = {name: id[::-1] for name, id in theirs.items()}
+        nowhere = f"test-{uuid4().hex[:12]}"
+        for path, operations in paths.items():
+            for method in {"get", "post", "delete"} & operations.keys():
+                forbidden = ask(method, path, OTHER, theirs)
+                if "{" in path or "chat" in path:
+                    assert forbidden == ask(method, path, nowhere, none), path
+                    assert forbidden[0] == 404, path
+                if "{document}" in path or "{element}" in path:
+                    in_own = ask(method, path, OWN, theirs)
+                    assert in_own == ask(method, path, OWN, none), path
+                    assert in_own[0] == 404, path
+        for id in (run, run[:6]):
+            question = "post", "/api/corpora/{corpus}/questions", OWN, {}
+            followed = ask(*question, follow=id)
+            assert followed == ask(*question, follow=id[::-1])
+            assert followed[0] == 404
+        lists = ("/api/corpora", "/api/jobs", "/v1/models", f"/api/corpora/{OWN}/export")
+        everything = "".join(web.get(path).text for path in lists)
+        assert not [one for one in (OTHER, SECRET, run) if one in everything]
+        assert admin.get(f"{other}/documents").json()["total"] == 1
+        metrics = admin.get("/metrics").text
+    assert not [name for name in (OWN, OTHER, run, document) if name in metrics]
 
 
 # Questions at once are limited for each token.
 def test_limits_of_a_token(guarded: str, token: Callable[..., str]) -> None:
     url = f"/api/corpora/{OWN}/questions"
-    gate.open.clear()
-    try:
-        with client(guarded, token(questions=1)) as web:
-            first = web.post(url, json=QUESTION, headers={"Prefer": "respond-async"})
-            second = web.post(url, json=QUESTION)
-            gate.open.set()
-            with web.stream("GET", f"{first.headers['location']}/events") as watched:
-                events_of(watched)
-            third = web.post(url, json=QUESTION)
-    finally:
+    with gate.held(), client(guarded, token(questions=1)) as web:
+        first = web.post(url, json=QUESTION, headers={"Prefer": "respond-async"})
+        second = web.post(url, json=QUESTION)
         gate.open.set()
+        with web.stream("GET", f"{first.headers['location']}/events") as watched:
+            events_of(watched)
+        third = web.post(url, json=QUESTION)
 
     assert [one.status_code for one in (first, second, third)] == [202, 429, 200]
 
@@ -340,26 +358,21 @@ async def test_mcp(guarded: str, token: Callable[..., str]) -> None:
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
-def test_strange_requests(local: str, data: st.DataObject) -> None:
+def test_strange_requests(local: str, paths: dict[str, Any], data: st.DataObject) -> None:
     texts = st.text(max_size=30) | st.sampled_from(["..", "%2e%2e", "\0", "🦆", OWN, "a" * 5000])
+    path = data.draw(st.sampled_from(sorted(paths)))
+    method = data.draw(st.sampled_from(sorted(paths[path])))
+    names = [one["name"] for one in paths[path][method].get("parameters", [])]
+    values = {name: data.draw(texts, name) for name in [*names, "corpus", "run", "job"]}
+    if method == "delete" and "{document}" not in path and "{run}" not in path:
+        values["corpus"] = "test-none"
+    keys = st.sampled_from(["question", "documents", "model", "messages"])
+    body = data.draw(st.none() | st.dictionaries(keys, texts))
+    parts = {name: httpx.QueryParams({"v": value})["v"] for name, value in values.items()}
+    quoted = {name: _quoted(value) for name, value in parts.items()}
+    url = path.replace(":path", "").format_map({"element": "e", "model": "m", **quoted})
+    query = {name: one for name, one in values.items() if f"{{{name}}}" not in path}
     with client(local) as web:
-        document = web.get("/openapi.json").json()
-        path = data.draw(st.sampled_from(sorted(document["paths"])))
-        method = data.draw(st.sampled_from(sorted(document["paths"][path])))
-        names = [one["name"] for one in document["paths"][path][method].get("parameters", [])]
-        values = {name: data.draw(texts, name) for name in [*names, "corpus", "run", "job"]}
-        if method == "delete" and "{document}" not in path and "{run}" not in path:
-            values["corpus"] = "test-none"
-        body = data.draw(
-            st.none()
-            | st.dictionaries(
-                st.sampled_from(["question", "documents", "model", "messages"]), texts
-            )
-        )
-        parts = {name: httpx.QueryParams({"v": value})["v"] for name, value in values.items()}
-        quoted = {name: _quoted(value) for name, value in parts.items()}
-        url = path.replace(":path", "").format_map({"element": "e", "model": "m", **quoted})
-        query = {name: one for name, one in values.items() if f"{{{name}}}" not in path}
         answer = web.request(method, url, params=query, json=body)
 
     assert answer.status_code < 500, (method, url, answer.text)

@@ -41,6 +41,21 @@ class Gate:
         self.waiting = 0
         self._reply = reply
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold replies back; those that are still held at the end of the block are let go."""
+        self.open.clear()
+        self.waiting = 0
+        try:
+            yield
+        finally:
+            self.open.set()
+
+    def wait(self) -> None:
+        """Wait until a reply is held back."""
+        while not self.waiting:
+            time.sleep(0.01)
+
     async def __call__(self, task: Any) -> Any:
         self.waiting += 1
         while not self.open.is_set():

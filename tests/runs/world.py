@@ -99,6 +99,18 @@ def neighbor(number: int) -> NeighborDecision:
     return NeighborDecision(rationale="r", function=function, neighbor=number)
 
 
+def quote_and_note(task: ChunkTask) -> ChunkDecision:
+    """Quote the first sentence of the chunk, note the chunk's name, and read on."""
+    return chunk("search_more", f"{task.notebook} {task.label}.".strip(), [task.text.split(".")[0]])
+
+
+EXPLORING: dict[Any, Any] = {
+    ChunkTask: quote_and_note,
+    NeighborTask: lambda task: neighbor(1 if len(task.actions) < 4 else 0),
+}
+"""Paths of four calls, which quote all that they read."""
+
+
 def first_quote(task: AnswerTask) -> Answer:
     """The notebooks joined, resting on all the quotes."""
     numbers = range(1, len(task.evidence) + 1)

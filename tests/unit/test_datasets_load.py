@@ -199,81 +199,16 @@ def test_json_files(tmp_path: Path) -> None:
     assert ids(load(listed)) == ["boats-0", "boats-1"]
 
 
-MUSIQUE: dict[str, Any] = {
-    "id": "2hop__101_202",
-    "paragraphs": [
-        {"idx": 0, "title": "Kite", "paragraph_text": "A kite flies.", "is_supporting": False},
-        {"idx": 1, "title": "Ida", "paragraph_text": "Ida was born in Oro.", "is_supporting": True},
-        {"idx": 2, "title": "Oro", "paragraph_text": "Oro lies in Vell.", "is_supporting": True},
-    ],
-    "question": "In which land was Ida born?",
-    "question_decomposition": [{"id": 101, "question": "Ida >> birth", "answer": "Oro"}],
-    "answer": "Vell",
-    "answer_aliases": ["Land of Vell", "Vell"],
-    "answerable": True,
-}
-HOTPOT: dict[str, Any] = {
-    "_id": "5abc",
-    "question": "Which of the two is older?",
-    "answer": "Brik",
-    "type": "comparison",
-    "level": "hard",
-    "context": [
-        ["Brik", ["Brik opened in 1901.", "It is a mill."]],
-        ["Tarn", ["Tarn is a mill.", " It opened in 1950."]],
-        ["Sol", ["Sol is a hill."]],
-    ],
-    "supporting_facts": [["Brik", 0], ["Tarn", 1]],
-}
-QUALITY: dict[str, Any] = {
-    "article_id": "00001",
-    "set_unique_id": "00001_AB",
-    "title": "The Lamp",
-    "article": "The lamp went out.\nNobody minded.",
-    "questions": [
-        {"question": "Who?", "question_unique_id": "00001_AB_1", "options": ["Ann", "Nobody"]}
-        | {"gold_label": 2, "difficult": 1},
-        {"question": "What?", "options": ["The lamp", "The cat"], "gold_label": 1, "difficult": 0},
-    ],
-}
-QMSUM: dict[str, Any] = {
-    "general_query_list": [{"query": "Sum it up.", "answer": "They chose red."}],
-    "specific_query_list": [
-        {
-            "query": "What did Bo want?",
-            "answer": "Red paint.",
-            "relevant_text_span": [["1", "2"], ["3", "3"]],
-        }
-    ],
-    "meeting_transcripts": [
-        {"speaker": "Ann", "content": "Which paint ?"},
-        {"speaker": "Bo", "content": "I want red .\nReally ."},
-        {"speaker": "Ann", "content": "Fine ."},
-        {"speaker": "Bo", "content": "Red then ."},
-    ],
-}
-LONGBENCH: dict[str, Any] = {
-    "input": "Who owns the mill?",
-    "context": (
-        "Passage 1:\nBrik mill\nBrik is a mill.\nIt is tall.\n\nPassage 2:\nTarn\nTarn owns Brik."
-    ),
-    "answers": ["Tarn", "Mr. Tarn"],
-    "length": 14,
-    "dataset": "hotpotqa",
-    "language": "en",
-    "_id": "ab12",
-}
-LV_EVAL: dict[str, Any] = {
-    "input": "Who owns the mill?",
-    "context": (
-        "### Passage 1\nBrik is a mill.\n\nLife\nIt is tall.\n\n### Passage 2\nTarn owns Brik."
-    ),
-    "answers": ["Tarn owns the mill."],
-    "dataset": "hotpotwikiqa_mixup",
-    "language": "en",
-    "answer_keywords": "Tarn",
-    "confusing_facts": ["Torn owns Brok."],
-}
+def published(name: str) -> dict[str, Any]:
+    """A row as a dataset publishes it."""
+    folder = Path(__file__).with_name("datasets_load") / "published"
+    row: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    return row
+
+
+MUSIQUE, HOTPOT, QUALITY, QMSUM, LONGBENCH, LV_EVAL = map(
+    published, ("musique", "hotpot", "quality", "qmsum", "longbench", "lv_eval")
+)
 
 
 def write_rows(path: Path, *rows: Any) -> Path:

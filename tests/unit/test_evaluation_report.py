@@ -159,7 +159,8 @@ def test_no_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise UsageError(f"{shown} needs the package {module}")
 
     monkeypatch.setattr(plots, "import_extra", missing)
-    made = write_report(copy_evaluation(EVALUATED, tmp_path))
+    write_lines(tmp_path, reading())
+    made = write_report(tmp_path)
     page = text(made, "report.md")
 
     assert {path.suffix for path in made.files} == {".html", ".md", ".json", ".csv"}

@@ -140,10 +140,9 @@ def test_no_front_matter(text: str, reported: int, headings: list[str]) -> None:
 
 # A front matter without an end, or a text of short lines that is not UTF-8, takes no more memory
 # than a few times its size.
-@pytest.mark.parametrize(
-    "data", [b"---\n" + b"a: 1\n" * 200_000, b"ab\n" * 300_000 + b"\xe9t\xe9\n"]
-)
+@pytest.mark.parametrize("data", [b"---\n" + b"a: 1\n" * 20_000, b"ab\n" * 30_000 + b"\xe9t\xe9\n"])
 def test_many_lines(data: bytes) -> None:
+    read_markdown(data[-9:], "a.md")  # what is loaded once does not count
     tracemalloc.start()
     try:
         read_markdown(data, "a.md")
@@ -441,7 +440,7 @@ def test_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
     "unit", ["<a ", "<!--", """<a b="<c d='""", "<a/", "<a =", "<tr><td>x<table>"]
 )
 def test_html_without_ends(unit: str) -> None:
-    data = b"<p>Joan.</p>" + unit.encode() * (600_000 // len(unit))
+    data = b"<p>Joan.</p>" + unit.encode() * (300_000 // len(unit))
     start = time.process_time()
     content = read_html(data, "a.html")
 
@@ -496,7 +495,7 @@ def test_parser_process_ended() -> None:
 def test_parser_process_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     program = (
         "import signal; from graphreader.ingestion.loading import formats, parser_process\n"
-        "alarm = signal.alarm; signal.alarm = lambda seconds: alarm(min(seconds, 2))\n"
+        "alarm = signal.alarm; signal.alarm = lambda seconds: alarm(min(seconds, 1))\n"
         "parser_process.serve(formats.READERS)"
     )
     monkeypatch.setattr(parser_process, "_PROGRAM", program)
@@ -505,7 +504,7 @@ def test_parser_process_waits(monkeypatch: pytest.MonkeyPatch) -> None:
         parser.parse(".txt", b"Joan.", "a.txt")
         assert parser._process
         with pytest.raises(subprocess.TimeoutExpired):
-            parser._process.wait(3)
+            parser._process.wait(1.5)
     finally:
         parser.close()
 
