@@ -150,8 +150,7 @@ def test_random_neighbors(guild: Guild) -> None:
     question = guild.ask(WITHOUT_NODE_SELECTION, question="Who was taught by Person31?", **few)
     seed, chosen = guild.ask(without_node_selection(1), **few), guild.ask(None, **few)
     neighbors = NodeSet(
-        planning=WITHOUT_NODE_SELECTION.planning,
-        exploration=without_node_selection(1).exploration,
+        planning=WITHOUT_NODE_SELECTION.planning, exploration=without_node_selection(1).exploration
     )
     other_neighbors = guild.ask(neighbors, **few)
 

@@ -124,8 +124,7 @@ async def test_resumed(reader: GraphReader, meanwhile: str) -> None:
 
 # The budget of a run is one for all its steps, also where another process goes on with it.
 @pytest.mark.parametrize(
-    ("at", "remembered"),
-    [("initial_nodes", True), ("path", False), ("answer_reasoning", False)],
+    ("at", "remembered"), [("initial_nodes", True), ("path", False), ("answer_reasoning", False)]
 )
 async def test_one_budget(meek: GraphReader, at: str, remembered: bool) -> None:
     graph = checkpointed(meek)

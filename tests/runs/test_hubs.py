@@ -129,11 +129,7 @@ def mind(notes: bool) -> Any:
 
 def asking(given: Settings, corpus: str, model: FunctionChatModel) -> GraphReader:
     """A reader whose model has a small window and goes one path."""
-    decider = LanguageModelDecider(
-        model,
-        ModelService("fake:model"),
-        window=WINDOW,
-    )
+    decider = LanguageModelDecider(model, ModelService("fake:model"), window=WINDOW)
     changed = given.model_copy(update={"initial_nodes": 1, "window": WINDOW})
     return GraphReader(corpus, settings=changed, decider=decider)
 

@@ -18,10 +18,7 @@ from graphreader.documents import Document
 from graphreader.errors import ModelUnavailableError, UsageError
 from graphreader.graph_reader import GraphReader
 from graphreader.llm.chat_model import LanguageModelDecider
-from graphreader.llm.protocols import (
-    Decider,
-    Decision,
-)
+from graphreader.llm.protocols import Decider, Decision
 from graphreader.llm.retry import ModelService
 from graphreader.models import ModelRegistry
 from graphreader.offline.decider import OfflineDecider
@@ -107,9 +104,7 @@ class Subject:
         self.settings = settings
         self.window = SMALL if name == "graphreader" else registry.window_of(name, self._models())
         self.decider = decider or LanguageModelDecider(
-            self.model,
-            ModelService("fake:model"),
-            window=self.window,
+            self.model, ModelService("fake:model"), window=self.window
         )
         self.titles = {one.id: one.title for one in documents}
         self.reader: Reader = (

@@ -34,12 +34,7 @@ from graphreader.agent.tasks import (
     NeighborTask,
     PlanTask,
 )
-from graphreader.errors import (
-    DecisionError,
-    ModelUnavailableError,
-    UnknownRunError,
-    UsageError,
-)
+from graphreader.errors import DecisionError, ModelUnavailableError, UnknownRunError, UsageError
 from graphreader.graph_reader import GraphReader
 from graphreader.reading import Reading
 from graphreader.settings import Settings

@@ -17,11 +17,7 @@ from graphreader.baselines.chunk_reading import ChunkReadTask, NotesReadTask
 from graphreader.baselines.read_agent import tasks as read_agent_tasks
 from graphreader.baselines.read_agent.tasks import MemoryPage
 from graphreader.baselines.search_agent import SearchStepTask
-from graphreader.evaluation.scoring import (
-    PermissiveRatingTask,
-    RecallRatingTask,
-    StrictRatingTask,
-)
+from graphreader.evaluation.scoring import PermissiveRatingTask, RecallRatingTask, StrictRatingTask
 from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.llm.protocols import Task
 

@@ -18,14 +18,7 @@ from graphreader.agent.citations import (
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.tasks import AnswerTask, Evidence
 from graphreader.documents import ChunkInDocument
-from graphreader.reading import (
-    NO_PASSAGE,
-    NOT_IN_THE_TEXTS,
-    Citation,
-    Claim,
-    Coverage,
-    Reading,
-)
+from graphreader.reading import NO_PASSAGE, NOT_IN_THE_TEXTS, Citation, Claim, Coverage, Reading
 from graphreader.tokens import count
 
 TEXT = "It began.\nJoan said: “I  was\nthere – in Rouen’s tower.” It ended. 贞德生于法国。"
@@ -83,10 +76,7 @@ def test_ellipses() -> None:
 @pytest.mark.parametrize(
     ("fact", "sentence"),
     [
-        (
-            "Isambart, a friar, was threatened.",
-            "They threatened a friar, Isambart.",
-        ),
+        ("Isambart, a friar, was threatened.", "They threatened a friar, Isambart."),
         ("Joan of Arc was wounded by an arrow.", "There an arrow wounded her."),
         ("Joan of Arc learned to write from Gerson.", ""),
         ("贞德在兰斯受伤。", "贞德在兰斯受了伤。"),

@@ -13,13 +13,7 @@ from graphreader.errors import DatasetError, UsageError
 from graphreader.estimate import estimate
 from graphreader.evaluation.costs import PROMPT, REPLY, Cost, estimate_costs
 from graphreader.evaluation.datasets.record import Record, SourceText, Supporting
-from graphreader.evaluation.plan import (
-    EvaluationPlan,
-    Pool,
-    length_label,
-    lengthened,
-    parse_length,
-)
+from graphreader.evaluation.plan import EvaluationPlan, Pool, length_label, lengthened, parse_length
 from graphreader.evaluation.results import documents_of
 from graphreader.evaluation.runner import Condition
 from graphreader.llm.window import BuildingMeasurer

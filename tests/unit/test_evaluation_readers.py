@@ -10,17 +10,9 @@ import pytest
 
 from graphreader.errors import SettingsError, UsageError
 from graphreader.evaluation.datasets.record import Record, SourceText
-from graphreader.evaluation.readers import (
-    EvaluatedGraphReader,
-    EvaluatedReader,
-    evaluated_readers,
-)
+from graphreader.evaluation.readers import EvaluatedGraphReader, EvaluatedReader, evaluated_readers
 from graphreader.evaluation.results import documents_of
-from graphreader.evaluation.variants import (
-    WITHOUT_PLAN,
-    is_study,
-    without_node_selection,
-)
+from graphreader.evaluation.variants import WITHOUT_PLAN, is_study, without_node_selection
 from graphreader.settings import Settings
 from graphreader.usage import Usage
 

@@ -6,12 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphreader.errors import (
-    CacheError,
-    DecisionError,
-    ModelUnavailableError,
-    ReplyError,
-)
+from graphreader.errors import CacheError, DecisionError, ModelUnavailableError, ReplyError
 from graphreader.evaluation import scoring
 from graphreader.evaluation.datasets.record import Record, SourceText, Supporting
 from graphreader.evaluation.results import QuestionContext, corpus_of

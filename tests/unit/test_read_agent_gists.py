@@ -32,10 +32,7 @@ ALL_TASKS = ["pause"] * 3 + ["gist"] * 4
 
 
 async def memory_of(
-    decider: Decider,
-    *texts: str | Document,
-    home: Path | None = None,
-    pages: Pagination = WIDE,
+    decider: Decider, *texts: str | Document, home: Path | None = None, pages: Pagination = WIDE
 ) -> GistMemory:
     return await agent(decider, *texts, home=home, pages=pages).memory()
 
