@@ -33,7 +33,7 @@ test-fast: .venv/test.stamp
 # What users see, written anew by this code; read the difference, and name it in CHANGELOG.md.
 snapshots: .venv/test.stamp
 	$(BIN)/python -m pytest -q --renew-snapshots $$(grep -rl snapshots.check tests --include='test_*.py')
-	git diff --stat -- tests
+	git status --short -- tests
 
 # Faults at random moments, then random edits; docs/reliability.md has the figures.
 soak: .venv/test.stamp

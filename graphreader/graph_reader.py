@@ -14,7 +14,7 @@ from langchain_core.tools import BaseTool
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from graphreader.agent.context import QueryVectors, RunContext
+from graphreader.agent.context import RunContext
 from graphreader.agent.events import Event
 from graphreader.agent.graph import NodeSet
 from graphreader.agent.modes import Saver, mode_named
@@ -437,7 +437,7 @@ class GraphReader:
         record = await Catalog(explorer.connection).corpus(self._corpus)
         vectors = None
         with suppress(EmbeddingMismatchError):  # then words alone
-            vectors = QueryVectors(self._resources.embedder_of(self._corpus, record))
+            vectors = self._resources.query_vectors(self._corpus, record)
         rankings, _ = await search_nodes(explorer, vectors, [text], max(limit, SEARCH_WIDTH))
         ranked = fuse_rankings(rankings, lambda node: node.id)
         return await explorer.elements([node.id for node in ranked[:limit]])

@@ -247,7 +247,8 @@ class ModelEmbedder:
 
 def in_background(embedder: Embedder) -> Embedder:
     """Return an embedder with the same vectors that lets the requests of questions go first."""
-    return embedder.in_background() if isinstance(embedder, ModelEmbedder) else embedder
+    of_background = getattr(embedder, "in_background", None)
+    return of_background() if of_background else embedder
 
 
 async def _probe_dimension(client: Embeddings, service: ModelService) -> int:

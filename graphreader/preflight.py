@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any, get_args
 
 from graphreader import tokens
-from graphreader.agent.context import QueryVectors, RunContext
+from graphreader.agent.context import RunContext
 from graphreader.agent.modes import Mode
 from graphreader.agent.tasks import NOTEBOOK_TOKENS, PLAN_TOKENS, ChunkTask
 from graphreader.cluster import ClusterDecider, ClusterEmbedder, Workers
@@ -53,7 +53,7 @@ async def prepare_run(
     connection = await resources.connection()
     catalog = Catalog(connection)
     record = await catalog.corpus(corpus)
-    vectors = QueryVectors(resources.embedder_of(corpus, record))
+    vectors = resources.query_vectors(corpus, record)
     extent = await catalog.extent(corpus)
     if not extent.documents:
         raise UsageError(empty_corpus_message(corpus))

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, suppress
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from graphreader.agent.context import QueryVectors
 from graphreader.agent.graph import NodeSet
 from graphreader.agent.modes import Saver
 from graphreader.agent.run_store import RunStore
@@ -58,6 +59,7 @@ class Resources:
         self._checkpointer = checkpointer
         self._run_store: RunStore | None = None
         self._schema_ready = False
+        self._query_vectors: dict[tuple[str, int], QueryVectors] = {}
         self._lock = asyncio.Lock()
         self._failed = 0.0, ""
 
@@ -154,6 +156,12 @@ class Resources:
             "ones."
         )
 
+    def query_vectors(self, corpus: str, record: CorpusRecord) -> QueryVectors:
+        """The vectors of queries by the embedder of a corpus. Raises EmbeddingMismatchError."""
+        embedder = self.embedder_of(corpus, record)
+        key = embedder.name, embedder.dimension
+        return self._query_vectors.setdefault(key, QueryVectors(embedder))
+
     def measurer_with_model(self) -> tuple[Measurer, Settings]:
         """The measurer of prompts, and settings, with the default model if none is configured."""
         if self.models.own_decider:
@@ -188,6 +196,7 @@ class Resources:
         """Close the resources opened here; a later use opens them again."""
         opened = [self._lost_connection, self._connection, self.models, self._run_store]
         self._lost_connection = self._connection = self._run_store = None
+        self._query_vectors = {}
         self._schema_ready = False
         async with AsyncExitStack() as stack:
             for one in opened:

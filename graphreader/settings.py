@@ -133,7 +133,11 @@ class Settings(BaseSettings):
     """All settings, from the environment or keywords; sizes in tokens, times in seconds."""
 
     model_config = SettingsConfigDict(
-        env_prefix="GRAPHREADER_", extra="ignore", populate_by_name=True, env_ignore_empty=True
+        env_prefix="GRAPHREADER_",
+        extra="ignore",
+        populate_by_name=True,
+        env_ignore_empty=True,
+        hide_input_in_errors=True,  # a value may be a secret
     )
 
     model: str | None = Field(
@@ -293,6 +297,13 @@ class Settings(BaseSettings):
             raise ValueError("give the fewest and the most words, such as 280-600")
         return value
 
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_former_name(cls, values: dict[str, object]) -> dict[str, object]:
+        if "runs" in values:
+            raise ValueError("The setting `runs` is named `database` now")
+        return values
+
     @model_validator(mode="after")
     def _require_password_with_uri(self) -> Self:
         if self.neo4j_uri and not self.neo4j_password:
@@ -302,8 +313,6 @@ class Settings(BaseSettings):
     @classmethod
     def read(cls, **values: object) -> "Settings":
         """Read the settings; `values` override the environment. Raises SettingsError."""
-        if "runs" in values:
-            raise SettingsError("The setting `runs` is named `database` now.")
         try:
             return cls(**values)  # type: ignore[arg-type]  # names are checked by pydantic
         except ValidationError as error:
@@ -352,4 +361,4 @@ def _describe(error: ValidationError) -> str:
         variable = name if name.isupper() else f"GRAPHREADER_{name.upper()}"
         message = one["msg"].removeprefix("Value error, ")
         lines.append(f"{variable}: {message}" if name else message)
-    return "A setting is invalid. " + "; ".join(lines) + "."
+    return f"A setting is invalid. {'; '.join(lines)}."

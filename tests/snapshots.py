@@ -17,11 +17,13 @@ VOLATILE = {"began", "updated", "created", "seconds", "progress"}
 
 
 class Snapshots:
-    """The snapshots of one test module, each a file in `folder`; with `renew` they are written."""
+    """The snapshots of one test module, each a file in `folder`; with `renew` all are new."""
 
     def __init__(self, folder: Path, *, renew: bool) -> None:
         self._folder = folder
         self._renew = renew
+        for former in folder.glob("*.json") if renew else ():
+            former.unlink()
 
     def check(self, name: str, value: Any, **known: str) -> None:
         """Fail with a diff unless `value` is the snapshot; texts of `known` stand by their names.

@@ -38,8 +38,12 @@ class Limits:
     window: int = 4096
 
 
+MOST_VECTORS = 256
+"""Vectors of queries that are kept; one of 1,536 numbers takes about 50 KB."""
+
+
 class QueryVectors:
-    """The vectors of the texts that a run searches for, each computed once."""
+    """A cache of the vectors of queries: a text of a run is embedded once, in all its nodes."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -47,10 +51,15 @@ class QueryVectors:
 
     async def vectors(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector per text, in order. Raises DecisionError."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._cache]
+        known = {text: self._cache[text] for text in texts if text in self._cache}
+        new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
-            self._cache |= zip(new, await self._embedder.embed(new), strict=True)
-        return [self._cache[text] for text in texts]
+            embedded = dict(zip(new, await self._embedder.embed(new), strict=True))
+            known |= embedded
+            self._cache |= embedded
+            for oldest in list(self._cache)[:-MOST_VECTORS]:
+                del self._cache[oldest]
+        return [known[text] for text in texts]
 
     async def mean(self, texts: Sequence[str]) -> list[float]:
         """Return the mean of the texts' vectors. Raises DecisionError."""

@@ -56,7 +56,10 @@ AFTER_NEIGHBORS: dict[Any, str] = {
 
 @dataclass(frozen=True, slots=True)
 class NodeSet:
-    """The classes whose methods are the nodes of a run. Others make another way to explore."""
+    """The classes whose methods are the nodes of a run. Others make another way to explore.
+
+    Each step makes new objects of them: a value that later steps need belongs to the state.
+    """
 
     planning: Callable[[RunContext], Planning] = Planning
     exploration: Callable[[RunContext], Exploration] = Exploration

@@ -286,6 +286,8 @@ class Embedder(Protocol):
 
     `name` is stored in the corpus ("offline-1", "openai:text-embedding-3-small"). An embedder whose
     attribute `compares_words` is true embeds no facts: the full-text index compares words better.
+    A method `in_background()`, where there is one, returns an embedder of equal vectors for
+    ingests, whose requests let the requests of questions go first.
     """
 
     name: str

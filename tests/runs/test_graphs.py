@@ -3,7 +3,7 @@
 import asyncio
 import operator
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import pytest
@@ -18,6 +18,7 @@ from graphreader.agent.events import as_plain
 from graphreader.agent.tasks import AnswerTask, ChunkTask, InitialNodesTask, NeighborTask
 from graphreader.errors import UnknownCorpusError, UsageError
 from graphreader.graph_reader import GraphReader
+from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.settings import Settings
 from graphreader.waiting import Waiting, announce
 from tests.runs import world
@@ -82,6 +83,26 @@ def test_as_asked(reader: GraphReader) -> None:
     assert [len(one["paths"]) for one in ended] == [2, 2]
     assert ended[0]["citations"][0]["quote"] == reading.citations[0].quote
     assert reader.runs() == kept
+
+
+# All nodes of a run, each of which opens its context anew, share the vectors of its queries.
+async def test_each_query_is_embedded_once(neo4j: Settings, ring: str) -> None:
+    embedded = Counter[str]()
+
+    class CountingEmbedder(OfflineEmbedder):
+        async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+            embedded.update(texts)
+            return await super().embed(texts)
+
+    decider = world.scripted({}, {NeighborTask: lambda task: world.neighbor(1)})
+    settings = world.settings(neo4j, initial_nodes=2)
+    embedder = CountingEmbedder()
+    with GraphReader(ring, settings=settings, decider=decider, embedder=embedder) as reader:
+        ended = await reader.as_graph().ainvoke(ALPHA)
+
+    functions = [one["name"] for path in ended["paths"] for one in path["functions"]]
+    assert functions.count("read_neighbor_node") > 1
+    assert embedded[ALPHA["question"]] == 1
 
 
 # A second question of the same thread begins anew: nothing of the first one is in its answer, nor

@@ -8,7 +8,7 @@ import pytest
 
 from graphreader import tokens
 from graphreader.agent import graph
-from graphreader.agent.context import Limits, QueryVectors, RunContext
+from graphreader.agent.context import MOST_VECTORS, Limits, QueryVectors, RunContext
 from graphreader.agent.decisions import Condensed
 from graphreader.agent.notebook import condense, join
 from graphreader.agent.planning import select_diverse
@@ -85,6 +85,11 @@ async def test_query_vectors() -> None:
     assert await vectors.vectors(["bbb", "cc"]) == [[3.0, 1.0], [2.0, 1.0]]
     assert await vectors.mean(["a", "bbb"]) == [2.0, 1.0]
     assert requests == [["a", "bbb"], ["cc"]]
+
+    many = ["a", *(f"text {n}" for n in range(MOST_VECTORS + 5))]
+    assert len(await vectors.vectors(many)) == len(many)
+    await vectors.vectors(many[-MOST_VECTORS:])
+    assert requests[2:] == [many[1:]]
 
 
 # Routes run in the loop. LangGraph runs others in a thread, and a run that is cancelled then is

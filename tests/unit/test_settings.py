@@ -3,7 +3,7 @@
 from urllib.parse import quote
 
 import pytest
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
 from graphreader.errors import SettingsError
 from graphreader.settings import Settings, display_url, misspelled, redact
@@ -107,6 +107,9 @@ def test_address_of_postgresql(password: str) -> None:
 def test_former_name_of_a_setting() -> None:
     with pytest.raises(SettingsError, match="is named `database`"):
         Settings.read(runs="postgresql://localhost/runs")
+    with pytest.raises(ValidationError, match="is named `database`") as refused:
+        Settings(runs="postgresql://ada:secret@localhost/runs")
+    assert "secret" not in str(refused.value)
 
 
 # The former name of the variable works as before; the present one goes first.

@@ -71,12 +71,12 @@ class ResultWriter:
             "facts": [],
         }
         limit = BEST_TOKENS if rank < BEST else WHOLE_TOKENS
-        tokens = chunk.tokens if isinstance(chunk, Chunk) else 0
-        if isinstance(chunk, Chunk) and (in_full or (is_search and tokens <= limit)):
+        tokens, text = (chunk.tokens, chunk.text) if isinstance(chunk, Chunk) else (0, "")
+        if text and (in_full or (is_search and tokens <= limit)):
             if was_whole and not in_full:
                 return passage
             self._whole.add(chunk.id)
-            return {**passage, "text": chunk.text, "whole": True}
+            return {**passage, "text": text, "whole": True}
         facts = {fact.index: fact.text for fact in hit.facts}
         if is_search:
             seen = self._seen.setdefault(chunk.id, set())
