@@ -1,4 +1,4 @@
-"""Reading in on a Ray cluster: workers on any number of nodes parse, decide and embed.
+"""Ingestion on a Ray cluster: workers on any number of nodes parse, decide and embed.
 
 The pipeline is that of one process. Its parser, decider and embedder hand their work to workers;
 loading, cutting and writing stay with the process that runs it, as do kept replies and the budget.
@@ -41,7 +41,7 @@ from graphreader.waiting import Waiting, announce, announced_if_slow, listening
 D = TypeVar("D", bound=Decision)
 T = TypeVar("T")
 LOCAL = "local"
-"""In place of an address: a cluster on this machine, for one ingest."""
+"""The address that means a cluster on this machine, for one ingest."""
 
 _MOST_WORKERS = 64  # that keep more than one Neo4j busy
 _START_SECONDS = 60.0  # until the first worker is ready
@@ -94,7 +94,7 @@ class LimiterActor:
         self._limiter.hold_off(seconds, reason)
 
     async def announce(self, waiting: Waiting) -> None:
-        """Pass on what a worker waits for."""
+        """Pass on the announcement of a wait from a worker."""
         self._waiting.put_nowait(waiting)
 
     async def next_waiting(self) -> Waiting:
@@ -189,13 +189,13 @@ class Worker:
 class Workers:
     """The workers of a cluster, as this process sees them. Each call takes the least busy one.
 
-    A lost one is left out until Ray has started it again.
+    A lost worker is left out until Ray has started it again.
     """
 
     def __init__(self, handles: dict[str, Any], limits: Any, lost: tuple[type[Exception], ...]):
         self._handles = handles
         self._limits = limits
-        self._lost = lost  # the errors of Ray that say so
+        self._lost = lost  # Ray's errors for a lost worker
         self._busy = Counter[str]()
         self._restarting: dict[str, asyncio.Task[None]] = {}
         self._loop = asyncio.get_running_loop()
@@ -230,7 +230,7 @@ class Workers:
         return content
 
     def close(self) -> None:
-        """Wait for no lost worker any more."""
+        """Stop waiting for lost workers."""
         for one in self._restarting.values():
             one.cancel()
 
@@ -261,7 +261,7 @@ class ClusterDecider:
 
     @property
     def notice(self) -> str:
-        """The notice of the local decider."""
+        """A sentence for the user from the local decider; empty: none."""
         return self._decider.notice
 
     async def decide(
@@ -278,7 +278,7 @@ class ClusterDecider:
         return self._decider.measure(task)
 
     async def aclose(self) -> None:
-        """The decider is closed by its owner."""
+        """Do nothing: the owner of the local decider closes it."""
 
     async def _ask(self, task: Task[D], budget: Budget) -> DecisionResult[D]:
         """Let a worker decide, within a part of the budget that is reserved for it."""
@@ -326,14 +326,14 @@ class ClusterEmbedder:
         return [vector for part in vectors for vector in part]
 
     async def aclose(self) -> None:
-        """The workers are closed with the cluster."""
+        """Do nothing: the workers end with the cluster."""
 
 
 @asynccontextmanager
 async def cluster(address: str, settings: Settings) -> AsyncIterator[Workers]:
-    """Workers on the Ray cluster at an address, a worker a free processor, until the block ends.
+    """Start workers on a Ray cluster, one for each free processor, until the block ends.
 
-    LOCAL starts a cluster on this machine. Raises UsageError without Ray, ClusterError.
+    The address LOCAL starts a cluster on this machine. Raises UsageError without Ray, ClusterError.
     """
     try:
         ray: Any = import_module("ray")  # slow, and needs the extra [ray]
@@ -352,7 +352,7 @@ async def cluster(address: str, settings: Settings) -> AsyncIterator[Workers]:
             finally:
                 await asyncio.wait([connecting])  # Ray cannot be shut down while it starts
         name = f"graphreader-limits-{uuid4().hex}"
-        # On the node of this process: without either of them nothing goes on.
+        # On the node of this process: if that node is lost, the ingest ends in any case.
         here = import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy(
             ray.get_runtime_context().get_node_id(), soft=False
         )
@@ -395,7 +395,7 @@ def _connect(ray: Any, address: str) -> None:
 
 
 async def _workers(ray: Any, settings: Settings, limits: str) -> dict[str, Any]:
-    """Start a worker for each processor; those that find no free one do not start."""
+    """Start a worker for each processor; workers without a free processor do not start."""
     processors = sum(one["Resources"].get("CPU", 0) for one in ray.nodes() if one["Alive"])
     number = max(1, min(int(processors), _MOST_WORKERS))
     actor = ray.remote(num_cpus=1, max_restarts=-1, scheduling_strategy="SPREAD")(Worker)
@@ -421,6 +421,6 @@ async def _workers(ray: Any, settings: Settings, limits: str) -> dict[str, Any]:
 
 
 async def _announce(limits: Any) -> None:
-    """Announce here what the workers wait for."""
+    """Announce the waits of the workers in this process."""
     while True:
         announce(await limits.next_waiting.remote())

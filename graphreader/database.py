@@ -372,7 +372,7 @@ def _version(file: sqlite3.Connection) -> int:
 
 @cache
 def _lock_file(path: Path) -> int:
-    """Open the lock file beside a database; only the process's end closes it and unlocks."""
+    """Open the lock file next to a database; only the process's end closes it and unlocks."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     return os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
 

@@ -91,7 +91,7 @@ class Chunk(ChunkRef):
 
     @property
     def properties(self) -> dict[str, Any]:
-        """The properties of the node in the graph; no summary is None, so nothing is stored."""
+        """The properties of the node in the graph; an empty summary is None, so not stored."""
         names = (name for name in self.__match_args__ if name not in _OF_DOCUMENT)
         values: dict[str, Any] = {name: getattr(self, name) for name in names}
         return {**values, "summary": self.summary or None}
@@ -142,7 +142,7 @@ class ChunkFacts(Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class Scored(Generic[T]):
-    """A hit of a search: a chunk with its matching facts, or a key element; more is better."""
+    """A search result, a chunk with matching facts or a key element; a high score is good."""
 
     item: T
     score: float

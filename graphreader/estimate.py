@@ -288,7 +288,7 @@ class CapacityPlan:
 
     @property
     def limit(self) -> str:
-        """The limit that takes the most time."""
+        """The limit with the longest time, which determines the time of the ingest."""
         return max(self.hours, key=self.hours.__getitem__)
 
 

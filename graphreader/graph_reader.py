@@ -133,7 +133,7 @@ class GraphReader:
 
     @property
     def window(self) -> int:
-        """How many tokens each prompt may have."""
+        """The largest number of tokens of a prompt."""
         return self._resources.settings.window
 
     @property
@@ -339,7 +339,7 @@ class GraphReader:
         return report
 
     async def aretry_failed(self, *, progress: Progress = no_progress) -> IngestReport:
-        """Extract the facts of the chunks that have none, and of no others."""
+        """Extract the facts only of the chunks that have none."""
         await self._resources.catalog(self._corpus)
         return await self._ingest(Pipeline.retry, progress)
 
@@ -411,7 +411,7 @@ class GraphReader:
         return vectors
 
     async def aexport(self, target: str | PathLike[str] | BinaryIO) -> TransferReport:
-        """Write the whole corpus, with its vectors, into one file of JSON Lines, or into none."""
+        """Export the corpus with its vectors as JSON Lines: to a file, whole or not at all."""
         return await export_corpus(await self._resources.connection(), self._corpus, target)
 
     async def aimport_corpus(self, source: str | PathLike[str] | Export) -> TransferReport:
@@ -443,7 +443,7 @@ class GraphReader:
         return await explorer.elements([node.id for node in ranked[:limit]])
 
     async def afacts(self, key_element: str) -> ElementFacts:
-        """Return the facts that name a key element, in the order of the texts; of a hub 250."""
+        """Return the facts that name a key element, in the order of the texts; of a hub, 250."""
         explorer = await self._resources.explorer(self._corpus)
         element = await self._element(explorer, key_element)
         records = await explorer.facts(element.id)
@@ -451,14 +451,14 @@ class GraphReader:
         return ElementFacts(element, facts, records.total)
 
     async def aneighbors(self, key_element: str, *, limit: int = 50) -> list[Neighbor]:
-        """Return the key elements of common facts, at most 1,000, those that share most first."""
+        """Return at most 1,000 key elements that share facts with one, most shared facts first."""
         explorer = await self._resources.explorer(self._corpus)
         element = await self._element(explorer, key_element)
         limit = max(0, min(limit, MAX_LIMIT))
         return await explorer.neighbors(element.id, [element.id], [], [], None, limit)
 
     async def aoutline(self, document: str) -> list[OutlineEntry]:
-        """Return the outline of a document, a chunk an entry (`outline.outline_text` words it)."""
+        """Return the outline of a document: an entry per chunk, for `outline.outline_text`."""
         catalog = await self._resources.catalog(self._corpus)
         id_ = await catalog.find(self._corpus, document)
         return await (await self._resources.explorer(self._corpus)).outline(id_)
@@ -573,7 +573,7 @@ class GraphReader:
     async def _ingest_by_batches(
         self, sources: list[Source], progress: Progress, normalize: bool | None, *, wait: bool
     ) -> IngestReport:
-        """Read what batches have answered, and submit what they have not."""
+        """Read the replies of batches, and submit the requests without a reply."""
         decider = self._resources.models.batch_decider(self._corpus)
         queue, report = decider.queue, None
         try:

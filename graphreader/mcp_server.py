@@ -208,7 +208,7 @@ class CorpusTools:
     ) -> ChunkResult:
         """Read a chunk of a document in full: about 2,000 tokens of its text at most.
 
-        The chunks before and after it have the indexes beside.
+        The chunks before and after it have the adjacent indexes.
         """
         return ChunkResult(**(await self._reader.achunk(document, chunk)).as_dict())
 

@@ -156,7 +156,7 @@ def _provider(name: str, setting: str) -> str:
 
 
 class RoutingDecider:
-    """Hands tasks of the answer's phase to `answerer`, all others to `explorer`."""
+    """A decider that hands tasks of the answer phase to `answerer`, all others to `explorer`."""
 
     def __init__(self, explorer: Decider, answerer: Decider) -> None:
         self.name = f"{explorer.name}, answers by {answerer.name}"
@@ -167,13 +167,13 @@ class RoutingDecider:
 
     @property
     def notice(self) -> str:
-        """The notices of both."""
+        """The notices of both deciders, each once."""
         return " ".join(dict.fromkeys((self._explorer.notice, self._answerer.notice))).strip()
 
     async def decide(
         self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
     ) -> DecisionResult[D]:
-        """The decision of the task's decider."""
+        """Let the decider of the task's phase decide."""
         return await self._decider_of(task).decide(task, budget, on_token)
 
     def measure(self, task: Task[Any]) -> int:
@@ -181,7 +181,7 @@ class RoutingDecider:
         return self._decider_of(task).measure(task)
 
     async def aclose(self) -> None:
-        """Close both."""
+        """Close both deciders."""
         try:
             await self._explorer.aclose()
         finally:
@@ -271,7 +271,7 @@ async def _embed(
 
 
 class ModelRegistry:
-    """The deciders, one a window, and the embedder, opened when needed, unless passed in."""
+    """The models of a reader: a decider for each window, and embedders, opened at first use."""
 
     def __init__(
         self,
@@ -316,7 +316,7 @@ class ModelRegistry:
         return OfflineEmbedder.name if chosen == OFFLINE else chosen
 
     def embedder(self, name: str | None = None, dimension: int | None = None) -> Embedder:
-        """The embedder of the settings, or the one that made vectors. Raises SettingsError."""
+        """The embedder of the settings, or of this name and dimension. Raises SettingsError."""
         if self._embedder and name in (None, self._embedder.name):
             return self._embedder
         key = name, dimension
@@ -329,7 +329,7 @@ class ModelRegistry:
         return Budget(self.settings.max_calls, self.settings.max_tokens, quota=quota)
 
     def budget_of_steps(self, quota: Quota | None = None) -> Budget:
-        """Return the budget of a reader of many steps: a part is reserved for the answer."""
+        """Return the budget of a multi-step reader, of which a part is reserved for the answer."""
         reserved = self.window + AnswerTask.reply_tokens
         return Budget(self.settings.max_calls, self.settings.max_tokens, reserved, quota)
 

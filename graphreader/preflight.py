@@ -1,4 +1,4 @@
-"""The checks of a run, an ingest and the settings, which come before any cost."""
+"""The checks of a run, an ingest and the settings, made before any cost arises."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -124,14 +124,14 @@ def check_question(question: str, largest_chunk: int, settings: Settings) -> Non
         if size > room:
             raise UsageError(
                 f"The question has {size:,} tokens, but only {max(room, 0):,} fit into the "
-                f"window ({window:,}) beside a chunk of {largest_chunk:,}: ask a shorter one, "
+                f"window ({window:,}) with a chunk of {largest_chunk:,}: ask a shorter one, "
                 f"set GRAPHREADER_WINDOW to at least {window - room + size:,}, or read the "
                 "texts again with a smaller GRAPHREADER_CHUNK_TOKENS."
             )
 
 
 def check_budget(budget: Budget, decider: Decider, task: Task[Any]) -> None:
-    """Raise BudgetError if its tokens do not suffice for this task, the smallest first one."""
+    """Raise BudgetError if the tokens do not suffice even for this task, the smallest one."""
     with suppress(WindowError):  # another check says it
         if budget.max_tokens is not None and (size := decider.measure(task)):
             budget.check(size + task.reply_tokens, task.phase)

@@ -23,16 +23,16 @@ NO_PASSAGE = {
 """The refusals of a model, and where there is none."""
 
 Confidence = Literal["stated", "likely", "not in the texts"]
-"""How the texts bear an answer out: they state it, one link is inferred, or they have none."""
+"""The support of an answer by the texts: stated, with one inferred link, or not there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Words of a document that support the answer: its title, id and the chunk's index.
+    """A quote that supports the answer, with its document's title and id and its chunk's index.
 
-    `quote` is exactly the slice from `start` to `end` of its text; `page` and `heading` are
-    those at its begin, if there are any. Without a model `score` is the share of the question's
-    words that it has, from 0 to 1, less for a long one.
+    `quote` is exactly the slice from `start` to `end` of the document's text; `page` and
+    `heading` are its first page and heading, if any. Without a model `score` is the share of the
+    question's words that it has, from 0 to 1, less for a long quote.
     """
 
     document: str
@@ -69,7 +69,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """One chosen exploration function (paper, section 3.3.2), `at` a node or chunk of this id."""
+    """A chosen function (paper, section 3.3.2); `at` and `id` name its node or chunk."""
 
     name: str
     argument: str
@@ -97,9 +97,9 @@ class Reading:
     """An answered question; `notes` are sentences for the user.
 
     `answer` is the short answer, `explanation` joins the evidence for it in a sentence or two, or
-    is empty. `answered` is false if `confidence` is "not in the texts". `citations` are those of
-    all `claims` and `contradictions`, each once; those of a question that is not answered are what
-    was found about it. `usage` is the whole cost, `phases` the same phase by phase. `run` is the id
+    is empty. `answered` is false if `confidence` is "not in the texts". `citations` has
+    each quote of the `claims` and `contradictions` once; if the question is not answered, the
+    quotes about it. `usage` is the whole cost, `phases` the same phase by phase. `run` is the id
     under which the run is kept, or empty.
 
     `documents_read` are the ids of the documents of which a chunk or page was shown in full,
@@ -137,13 +137,13 @@ class Reading:
     confidence: Confidence = "stated"
 
     def __post_init__(self) -> None:
-        """Only an answered question is stated or likely."""
+        """Allow "stated" and "likely" only for an answered question."""
         if not self.answered:
             object.__setattr__(self, "confidence", "not in the texts")
 
     @property
     def kind(self) -> Literal["answer", "passages"]:
-        """Without a model there is no answer: the citations are passages, the best first."""
+        """The kind of the reading: without a model, its citations are passages, best first."""
         return "passages" if self.decider == OFFLINE else "answer"
 
     @property
@@ -163,7 +163,7 @@ class Reading:
 
 
 class Reader(Protocol):
-    """Anything that answers a question about documents."""
+    """The interface of everything that answers a question about documents."""
 
     @property
     def name(self) -> str:
@@ -171,7 +171,7 @@ class Reader(Protocol):
 
     @property
     def window(self) -> int:
-        """How many tokens each of its prompts may have."""
+        """The largest number of tokens of its prompts."""
 
     async def aask(self, question: str, *, options: Sequence[str] = ()) -> Reading:
         """Answer a question; with `options` the answer is one of them, in its own words."""
@@ -198,7 +198,7 @@ class Coverage:
 
     @property
     def documents(self) -> tuple[str, ...]:
-        """The ids of the documents of which a passage was shown, in the order of the first one."""
+        """The ids of the documents of which a passage was shown, by their first passages."""
         return tuple(self._passages)
 
     @property

@@ -34,7 +34,7 @@ MOST_NUMBERS = 4_096  # of a vector in an index of Neo4j
 
 
 class Resources:
-    """The connections of a reader and those made from it, opened at first use, unless passed in."""
+    """The connections that a reader shares with readers made from it, opened at first use."""
 
     def __init__(
         self,
@@ -64,9 +64,10 @@ class Resources:
         self._failed = 0.0, ""
 
     async def connection(self) -> Connection:
-        """The connection; a lost one, which other tasks may use, is closed with the next loss.
+        """The connection to Neo4j, which is replaced if it is lost.
 
-        Where no server answers, all that have waited for this attempt get its failure.
+        A lost connection, which other tasks may still use, is closed with the next loss. If no
+        server answers, all tasks that waited for this attempt get its failure.
         """
         clock = asyncio.get_running_loop().time
         began = clock()
@@ -163,7 +164,7 @@ class Resources:
         return self._query_vectors.setdefault(key, QueryVectors(embedder))
 
     def measurer_with_model(self) -> tuple[Measurer, Settings]:
-        """The measurer of prompts, and settings, with the default model if none is configured."""
+        """Return a measurer of prompts and its settings, if need be with the default model."""
         if self.models.own_decider:
             return self.models.own_decider, self.settings
         settings = self.settings
@@ -205,7 +206,7 @@ class Resources:
 
 
 def reindex_call(corpus: str, embedder: str) -> str:
-    """The command that embeds a corpus anew, or the method for a program's own embedder."""
+    """The command, or with a program's own embedder the method, that reindexes a corpus."""
     is_configurable = ":" in embedder or embedder == OfflineEmbedder.name
     command = f"graphreader reindex --corpus {shlex.quote(corpus)}"
     return f"`{command if is_configurable else 'reader.reindex()'}`"

@@ -1,4 +1,4 @@
-"""Runs: a question from its first event to its reading, and the runs that are kept.
+"""The execution of a question, from its first event to its reading, and the kept runs.
 
 A run is entered into the run store before its first decision, and LangGraph's checkpoints keep each
 decision. If runs cannot be kept, or shall not be, the question is still answered.
@@ -53,7 +53,7 @@ from graphreader.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A question to a corpus, or a kept run to go on with.
+    """A question to a corpus, or a kept run to resume or fork.
 
     With `resume` `run` may be a prefix of an id, and the kept question and corpus count;
     `step`, from 1, forks it before that step. `earlier` is the exchange of the run to `follow`.
@@ -197,7 +197,7 @@ QUESTIONS_PER_REQUEST = 2
 async def execute_all(
     resources: Resources, requests: Sequence[RunRequest]
 ) -> AsyncGenerator[tuple[int, Outcome]]:
-    """Execute requests side by side; yields the index and the outcome of each that is over."""
+    """Execute requests concurrently; yield the index and the outcome of each finished request."""
     places = asyncio.Semaphore(QUESTIONS_PER_REQUEST * resources.settings.concurrency)
 
     async def outcome(index: int) -> tuple[int, Outcome]:
@@ -227,7 +227,7 @@ async def last_reading(events: AsyncGenerator[Event]) -> Reading:
 
 
 def with_options(question: str, options: Sequence[str]) -> str:
-    """A multiple-choice question: it is to be answered with the words of one of the options."""
+    """The text of a multiple-choice question, which asks for the words of one option."""
     if not options:
         return question
     return f"{question}\n\nAnswer with the words of one of these options:\n{names(options)}"
@@ -303,7 +303,7 @@ class _Run:
         await self.thread.clear()
 
     async def _resume(self, record: RunRecord, mode: str | None) -> None:
-        """Go on with a kept run as it began; another mode is only noted."""
+        """Resume a kept run in its own mode; a request for another mode gets a note."""
         decider = self.context.decider.name
         self.context.notes.extend(_mode_note(record.options, mode))
         if record.summary.decider != decider:
@@ -316,7 +316,7 @@ class _Run:
         await self._continue(record.options)
 
     async def _fork(self, record: RunRecord, step: int) -> None:
-        """Begin a new run before a step of a kept one, which stays as it is."""
+        """Begin a new run before a step of a kept run, which stays unchanged."""
         if self.thread.saver is None:
             raise UsageError("The steps of runs are not kept: no run can begin before one of them.")
         kept = replace(self.thread, run=record.summary.run)
@@ -339,7 +339,7 @@ class _Run:
         self.store = store
 
     async def _continue(self, options: Mapping[str, Any]) -> None:
-        """Take up the run's kept state: its limits, its events, and what its budget has left.
+        """Restore the kept state of the run: its limits, its events and the rest of its budget.
 
         A larger budget may be set meanwhile; what a fork has copied does not count.
         """
@@ -385,7 +385,7 @@ class _Run:
     async def end(
         self, status: Status, reading: Reading | None = None, error: str | None = None
     ) -> None:
-        """Note in the store how the run ended; a file that fails costs a note at most."""
+        """Record the end of the run in the store; a failure of the store does not fail the run."""
         if self.store:
             with suppress(RunsError):
                 await self.store.end(self.id, status, reading, error)

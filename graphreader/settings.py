@@ -1,4 +1,4 @@
-"""The settings, the only code that reads the environment, and the removal of secrets."""
+"""The settings, read from the environment, and the removal of secrets from texts."""
 
 import os
 import re

@@ -142,7 +142,7 @@ def evidence_of(quotes: Iterable[Citation]) -> tuple[Evidence, ...]:
 async def checked_answer(
     context: RunContext, question: str, decision: Answer, quotes: Sequence[Citation]
 ) -> Update:
-    """Make the output of a run; claims without a quote are checked, `quotes` counted from 1."""
+    """Make the output of a run from an answer, after a check of its claims without a quote."""
     unsupported = tuple(one.claim for one in decision.claims if not one.citations)
     costs: Costs = {}
     if decision.answered and unsupported and quotes:
@@ -234,7 +234,7 @@ def _early_end_notes(paths: list[PathResult]) -> list[str]:
 async def reading_of(
     question: str, result: AgentOutput, context: RunContext, seconds: float
 ) -> Reading:
-    """Make the reading of a finished run, which took `seconds`; its context's notes come first."""
+    """Make the reading of a finished run, which took `seconds`; notes of the context are first."""
     paths = sorted(result.get("paths", []), key=lambda path: path["path"])
     reading = READING.validate_python(
         {

@@ -27,12 +27,12 @@ class CheckpointThread:
 
     @property
     def agent(self) -> Agent:
-        """The graph that runs in this thread."""
+        """The compiled graph of the run's mode, with the saver of this thread."""
         return self.mode.agent(self.saver)
 
     @property
     def config(self) -> RunnableConfig:
-        """The configuration to run the agent with; a graph around the caller does not keep it."""
+        """The configuration to run the agent with: its own thread, even inside of another graph."""
         thread = self.run if self.saver else "alone"
         return {"configurable": {"thread_id": thread}, "recursion_limit": _RECURSION_LIMIT}
 
@@ -42,7 +42,7 @@ class CheckpointThread:
             await self.saver.adelete_thread(self.run)
 
     async def snapshot(self) -> StateSnapshot | None:
-        """How far the run has come, with the states of its paths; None if nothing is kept."""
+        """The latest checkpoint of the run, with the states of its paths; None if there is none."""
         if self.saver is None:
             return None
         snapshot = await self.agent.aget_state(self.config, subgraphs=True)
@@ -116,7 +116,7 @@ def _has_failed_path(snapshot: StateSnapshot) -> bool:
 
 
 def failure_of(state: Mapping[str, Any]) -> str:
-    """Why a run should be resumed though it has an answer; empty if it is over."""
+    """The reason to resume a run although it has an answer; empty if the run is over."""
     unjoined = state.get("unjoined")
     return all_failed_message(state.get("paths", ())) or (
         f"No answer was put together: {unjoined}" if unjoined else ""

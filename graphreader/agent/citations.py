@@ -77,7 +77,7 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
     """Find the span (start, end) of `quote` in `text`, or None.
 
     Only white space, the form of punctuation marks and the case of the first letter may differ, so
-    that an invented quote is not found. White space beside Chinese characters is optional.
+    that an invented quote is not found. White space next to Chinese characters is optional.
     """
     bare = _EDGES.sub("", quote)
     if len(bare) < _SHORTEST:
@@ -144,7 +144,7 @@ def _contains(outer: Citation, inner: Citation) -> bool:
 
 
 def with_valid_citations(decision: Answer, shown: int) -> Answer:
-    """Return the answer with only citations of quotes 1 to `shown`, in claims or in itself."""
+    """Drop citations outside of 1 to `shown`; an answer without claims becomes its one claim."""
 
     def valid(numbers: Sequence[int]) -> list[int]:
         return [n for n in dict.fromkeys(numbers) if 1 <= n <= shown]

@@ -69,10 +69,10 @@ class QueryVectors:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """The context of one run: everything that its nodes need beside their state.
+    """The context of one run: everything that its nodes need besides their state.
 
-    It is the context of LangGraph with which an own run is executed. `nodes` are classes in
-    place of the usual nodes, `notes` are sentences with which the reading's notes begin.
+    Our own runs pass it to LangGraph as their context. `nodes` are classes in place of the usual
+    nodes, `notes` are sentences with which the reading's notes begin.
     `checkpointed`: LangGraph saves each decision. `earlier` has the decisions of nodes that a
     repaired run repeats, by task key. `unsaved`: decisions that LangGraph has not saved yet.
     After `stopping` is set, no new decision starts.
@@ -120,7 +120,7 @@ class RunContext:
             # Else it was kept for another prompt: the graph has changed since.
 
     async def stop(self) -> None:
-        """Let no decision begin, and wait until LangGraph has kept those just taken."""
+        """Start no further decision, and wait until LangGraph has saved the latest decisions."""
         self.stopping.set()
         while any(future.done() for future in self.unsaved):
             await asyncio.sleep(0)

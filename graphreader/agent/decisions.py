@@ -1,4 +1,4 @@
-"""The typed answers of a decider: one flat pydantic class a step, never a string that we cut.
+"""The decisions of the agent as typed fields: one flat pydantic class for each step.
 
 Flat, since strict JSON schemas refuse `oneOf`. Fields stand in the order in which a model should
 think. A list that is ours and not the paper's may be missing in a reply, and is empty then.
@@ -13,7 +13,7 @@ from graphreader.reading import Confidence
 
 
 class RationalPlan(Decision):
-    """How the question will be answered (paper, figure 7)."""
+    """A plan of the answer: its steps and the information they need (paper, figure 7)."""
 
     plan: str = Field(
         description="The steps that lead to the answer and the information that each one "
@@ -113,7 +113,7 @@ class Condensed(Decision):
 
 
 class CitedClaim(Decision):
-    """One thing that the answer states (ours: the paper's answer has no citations)."""
+    """A statement of the answer (ours: the paper's answer has no citations)."""
 
     claim: str = Field(description="One thing that the answer states.")
     citations: list[int] = Field(description="Numbers of the quotes that bear it out, if any do.")

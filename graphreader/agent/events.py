@@ -39,7 +39,7 @@ class CandidatesFound:
 
 @dataclass(frozen=True, slots=True)
 class NodesChosen:
-    """Initial nodes are chosen: one path each, numbered on. Turns are path 1."""
+    """Initial nodes are chosen, each for one path. Paths are numbered on; turns are path 1."""
 
     nodes: tuple[str, ...]
 
@@ -143,7 +143,7 @@ def as_plain(event: Any) -> Mapping[str, Any]:
 
 
 def step_text(event: Event) -> str:
-    """A line about a step of a run, or about what it waits for; empty for other events."""
+    """A line about a step of a run, or about a wait; empty for other events."""
     match event:
         case PlanMade(plan=plan):
             return f"Plan: {plan}"

@@ -139,7 +139,7 @@ class Exploration:
         }
 
     async def _next_chunks(self, queue: Sequence[QueuedChunk]) -> list[ChunkInDocument]:
-        """The first chunk of the queue with those after it while short; empty if it is deleted."""
+        """The first chunk of the queue with short chunks after it; empty if it is deleted."""
         room = self._context.limits.window // 4
         chunks: list[ChunkInDocument] = []
         for ref in queue[:MOST_TOGETHER]:
@@ -178,7 +178,7 @@ class Exploration:
         return self._context.limits.calls - len(state["functions"]) - 1
 
     async def explore_neighbors(self, state: PathState, runtime: Runtime[None]) -> Update:
-        """Choose a neighbor to go on at, or end the path; not by the last call (figure 11)."""
+        """Choose the next neighbor, or end the path; it needs a call that is left (figure 11)."""
         if self._calls_left(state) < 1:
             return {"stopped": "call_limit"}
         neighbors = await ranked_neighbors(self._context, state)
@@ -225,7 +225,7 @@ class Exploration:
         runtime: Runtime[None],
         queue: Sequence[QueuedChunk] = (),
     ) -> Update:
-        """Count the call, and end the path by termination or, with an empty queue, by the limit."""
+        """Count the call; `termination`, or the call limit with an empty queue, ends the path."""
         runtime.stream_writer(FunctionChosen(state["path"], state["node"]["name"], call))
         functions = [*state["functions"], asdict(call)]
         stopped = None
@@ -316,7 +316,7 @@ def chosen_function(
     at: str = "",
     id_: str = "",
 ) -> FunctionCall:
-    """Name the chosen function, `at` the current node by default."""
+    """Make the record of the chosen function, which is called `at` the current node by default."""
     at, id_ = at or state["node"]["name"], id_ or state["node"]["id"]
     return FunctionCall(decision.function, argument, decision.rationale, at, id_)
 

@@ -1,6 +1,6 @@
-"""The table of the functions with which the agent explores: their words, signs and stages.
+"""The table of the functions with which the agent explores: their titles, signs and stages.
 
-Pages, the drawing of a run and the paper's table 7 ask this table. A decision's `Literal` offers
+Pages, the drawing of a run and the paper's table 7 use this table. A decision's `Literal` offers
 the functions of one step (`agent.decisions`, `agent.adaptive.tasks`).
 """
 
@@ -38,7 +38,7 @@ class ExplorationFunction:
 
     @property
     def icon(self) -> str:
-        """The name of the first function with the same sign."""
+        """The name of the sign: the first function that has this sign."""
         return next(one.name for one in FUNCTIONS.values() if one.sign == self.sign)
 
 

@@ -28,8 +28,8 @@ EXPLORING_NODES = ("explore_atomic_facts", "explore_chunks", "explore_neighbors"
 PATH_NODES = (*EXPLORING_NODES, "end_path")
 NODES = ("rational_plan", "initial_nodes", *PATH_NODES, "answer_reasoning")
 
-# Where a path goes on, by the labels of the edges: the functions, and other reasons, that lead
-# along them. A drawing shows one edge between two nodes, so such functions share a label.
+# The next node of a path by the label of the edge: the functions, or other reasons, that lead to
+# it. A drawing shows one edge between two nodes, so such functions share a label.
 END_OF_PATH = "termination, call limit, nothing left, budget, error"
 
 AFTER_FACTS: dict[Any, str] = {

@@ -1,6 +1,6 @@
-"""The table of the agent's modes: how each explores the graph, its limits, cost and words.
+"""The table of the agent's modes: how each explores the graph, its limits, cost and label.
 
-Everything that differs between modes is asked of a `Mode`, so that another one is a row here.
+Everything that differs between modes is a field of `Mode`, so a new mode is a new row.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -63,7 +63,7 @@ class Mode:
     answer_step: str = ""
 
     def limits(self, settings: Settings) -> Limits:
-        """The limits of a run: those that are set, else the mode's own."""
+        """The limits of a run: the limits that are set, else the mode's own limits."""
         paths, calls = settings.initial_nodes or self.paths, settings.calls or self.calls
         return Limits(paths, calls, settings.window)
 
@@ -73,14 +73,14 @@ class Mode:
 
 
 def _paper_step(node: str, state: Mapping[str, Any]) -> tuple[int, str]:
-    """The outer steps; all paths together are one."""
+    """The number and the preceding node of a step in mode `paper`; all paths are one step."""
     steps = (START, "rational_plan", "initial_nodes", "path", "answer_reasoning")
     number = steps.index(node) if node in steps else 0
     return number, steps[number - 1] if number else ""
 
 
 def _adaptive_step(node: str, state: Mapping[str, Any]) -> tuple[int, str]:
-    """The first search, and each turn."""
+    """The number and the preceding node of a step in mode `adaptive`: a search or a turn."""
     if node == "turn":
         return state["turn"] + 2, "act" if state["turn"] else "search"
     return (1, START) if node == "search" else (0, "")

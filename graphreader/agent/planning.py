@@ -131,7 +131,7 @@ def select_diverse(
     number: int,
     needs: Sequence[str] = (),
 ) -> list[KeyElementRef]:
-    """Select nodes for different needs and chunks from the best, filled up by rank (figure 8).
+    """Select good nodes for different needs and chunks, then further nodes by rank (figure 8).
 
     No two are aliases of each other or have the same facts: two such paths would be one, paid
     twice.

@@ -61,7 +61,7 @@ def scores(
 
 
 def open_needs(needs: Sequence[str], notebook: str) -> list[str]:
-    """Return the needs with at most half of their words in the notebook; all if there are none."""
+    """Return the needs with at most half of their words in the notebook; if none, all needs."""
     noted = terms_of(notebook)
     still_open = [one for one in needs if 2 * len(terms_of(one) & noted) <= len(terms_of(one))]
     return still_open or list(needs)

@@ -1,4 +1,4 @@
-"""The run store: questions, status and checkpoints of runs, in a database if it can be used."""
+"""The run store: questions, status and checkpoints of runs, in a database."""
 
 import importlib
 import json
@@ -62,7 +62,7 @@ _ACTIVE_HOLDERS: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One kept run, `run` its id; `began` and `updated` are seconds of the epoch.
+    """A kept run; `run` is its id, `began` and `updated` are times in epoch seconds.
 
     A run is `interrupted` if its process has ended; `process` is the number of the one that works
     on it now, on its machine. `error` says why it failed; `follow` is the run that it follows up.
@@ -97,7 +97,7 @@ class RunStore:
     """
 
     def __init__(self, place: Path | str) -> None:
-        remedy = "move it and what stands beside it away; a new one is begun"
+        remedy = "move it and the files next to it away; a new one is begun"
         self._database = database_at(place, _TABLES, RunsError, remedy)
         self.failures: dict[str, RunsError] = {}
         self._is_closed = False
@@ -105,7 +105,7 @@ class RunStore:
         self._holders: dict[str, str] = {}
 
     async def begin(self, id: str, corpus: str, question: str, options: Mapping[str, Any]) -> bool:
-        """Enter a new run of this process; False if there is a run with that id."""
+        """Record a new run of this process; False if there is a run with this id."""
         now = time.time()
         statement = """
         INSERT INTO runs (id, corpus, question, options, status, holder, began, updated)
@@ -115,7 +115,7 @@ class RunStore:
         return await self._hold(id, lambda holder: (statement, (*values, holder, now, now)))
 
     async def take(self, record: RunRecord) -> None:
-        """Work on a kept run. Raises UsageError if it is under way."""
+        """Claim a kept run for this process, to resume it. Raises UsageError if it is under way."""
         run, now = record.summary, time.time()
         statement = """
         UPDATE runs SET status = 'running', holder = ?, updated = ?, error = NULL, reading = NULL
@@ -149,7 +149,7 @@ class RunStore:
         except RunsError as failure:
             self.lose(id, failure)
             raise
-        finally:  # if it cannot be written, the run is free all the same
+        finally:  # even if the status cannot be written, the run is free
             await self._release(holder)
 
     async def find(self, id: str) -> RunRecord | None:
@@ -175,7 +175,7 @@ class RunStore:
         return [one.summary for one in records]
 
     async def expired(self, keep: int) -> list[str]:
-        """The ids of all but the `keep` newest finished runs, and of all but as many others."""
+        """The ids of runs to delete: all but the newest, `keep` finished and `keep` other runs."""
         records = await self._records(f"SELECT {_COLUMNS}, NULL FROM runs WHERE status = 'running'")
         left = [(one.summary.run, one.holder) for one in records if not one.summary.process]
         if left:
@@ -203,7 +203,7 @@ class RunStore:
         return self._saver
 
     async def do(self, verb: str, work: Callable[[Any], T]) -> T:
-        """Do some work (`verb` in a message) with the connection, to its end if cancelled."""
+        """Call `work` with the connection, to its end if cancelled; failures name the `verb`."""
         return await self._open().arun(lambda: self._database.do(verb, work))
 
     def lose(self, run: str, reason: RunsError) -> None:
@@ -221,7 +221,7 @@ class RunStore:
         await self._database.arun(self._database.close)
 
     async def _begins_with(self, prefix: str) -> list[RunRecord]:
-        """At most two runs with that prefix; the one with exactly that id is the first."""
+        """At most two runs whose ids begin with a prefix; a run with exactly that id is first."""
         query = f"SELECT {_COLUMNS}, reading FROM runs WHERE substr(id, 1, ?) = ?"
         return await self._records(f"{query} ORDER BY id LIMIT 2", len(prefix), prefix)
 
@@ -246,7 +246,7 @@ class RunStore:
         return self._database
 
     async def _hold(self, id: str, entry: Callable[[str], tuple[str, Row]]) -> bool:
-        """Write an entry with a new holder; whether it is in the table, and the run ours."""
+        """Write an entry with a new holder; return whether this process now holds the run."""
         holder = f"{os.getpid()} {_start_of(psutil.Process())} {uuid4().hex}"
         _ACTIVE_HOLDERS.add(holder)
         is_ours = False
@@ -270,9 +270,9 @@ class RunStore:
 
 
 class RunCheckpoints(BaseCheckpointSaver[str]):
-    """LangGraph's saver for the database, except that one that fails does not fail the run.
+    """A LangGraph saver in the database of runs, whose failure does not fail a run.
 
-    A run of which a step is lost keeps no later one: they would not fit together. The newest
+    After a lost step, no later step of the run is kept: they would not fit together. The newest
     checkpoint is the last written one: ids follow the clock, which may be set back.
     """
 
@@ -353,10 +353,11 @@ class RunCheckpoints(BaseCheckpointSaver[str]):
         task_id: str,
         task_path: str = "",
     ) -> None:
-        """Write what a task has returned.
+        """Write the result of a task.
 
-        Not what a node of a path has: it is alone in its step, whose checkpoint comes next. If
-        the process ends between, the node runs again with the decisions that are kept.
+        The result of a node of a path is not written: the node is alone in its step, whose
+        checkpoint comes next. If the process ends in between, the node runs again with the
+        decisions that are kept.
         """
         of_path = bool(config["configurable"].get("checkpoint_ns"))
         if of_path and not any(name in _KEPT_OF_PATHS for name, _ in writes):
@@ -397,7 +398,7 @@ class RunCheckpoints(BaseCheckpointSaver[str]):
         return None
 
     async def delete_path_steps(self, run: str) -> None:
-        """Delete the paths' own steps of a run that is over; it can be forked at outer steps."""
+        """Delete the steps within the paths of a finished run; it can be forked at other steps."""
         tables = ["checkpoints", "writes"]
         if self.store._database.is_shared:
             tables = ["checkpoints", "checkpoint_writes", "checkpoint_blobs"]
@@ -445,7 +446,7 @@ def _record(row: Any, locked: Collection[int] | None) -> RunRecord:
 
 
 def _start_of(process: psutil.Process) -> float:
-    """When it began, in seconds that stay where the clock is set: on Linux those since the boot."""
+    """A process's start in seconds that stay when the clock is set: on Linux since the boot."""
     return float(process.create_time() - (psutil.boot_time() if psutil.LINUX else 0))
 
 

@@ -73,8 +73,8 @@ class PathView:
 
 
 @dataclass(slots=True)
-class Sight:
-    """The paths, and the key elements, at which a chunk or a fact was shown."""
+class ShownAt:
+    """The paths and the key elements at which a chunk or a fact was shown."""
 
     paths: set[int] = field(default_factory=set)
     nodes: set[str] = field(default_factory=set)
@@ -100,7 +100,7 @@ class RunView:
     paths: list[PathView] | None = None
     answer: str = ""
     waiting: str = ""
-    shown: dict[Place, dict[Fact | None, Sight]] = field(default_factory=dict)
+    shown: dict[Place, dict[Fact | None, ShownAt]] = field(default_factory=dict)
 
     def apply(self, event: Event) -> None:
         """Take the next event into account."""
@@ -135,19 +135,19 @@ class RunView:
         return self.paths[number - 1]
 
     def _show(self, event: Step) -> None:
-        """Note the chunk or the facts that a step was shown."""
+        """Record the chunk or the facts that were shown in a step."""
         match event:
             case ChunkRead(document_id=document, chunk=chunk):
-                self._sight((document, chunk), None, event)
+                self._add_shown((document, chunk), None, event)
             case FactsRead(facts=facts, places=places):
                 # Events of an early version have no places.
                 for text, (document, chunk, index) in zip(facts, places, strict=False):
-                    self._sight((document, chunk), (index, text), event)
+                    self._add_shown((document, chunk), (index, text), event)
 
-    def _sight(self, place: Place, fact: Fact | None, event: ChunkRead | FactsRead) -> None:
-        sight = self.shown.setdefault(place, {}).setdefault(fact, Sight())
-        sight.paths.add(event.path)
-        sight.nodes.add(event.node)
+    def _add_shown(self, place: Place, fact: Fact | None, event: ChunkRead | FactsRead) -> None:
+        at = self.shown.setdefault(place, {}).setdefault(fact, ShownAt())
+        at.paths.add(event.path)
+        at.nodes.add(event.node)
 
     @property
     def active_paths(self) -> frozenset[int]:
@@ -164,7 +164,7 @@ class RunView:
         return "planning" if self.plan is None else "searching"
 
     def so_far(self) -> Reading:
-        """The reading; before the end, with the parts that are known."""
+        """The reading of the run; before its end, a reading of the parts that are known."""
         if self.reading:
             return self.reading
         paths = tuple(

@@ -87,7 +87,7 @@ class PathResult(TypedDict):
 
 
 def path_result(state: Mapping[str, Any], costs: Costs) -> PathResult:
-    """The result of a path that ended in this state; of one that just ended, nothing was left."""
+    """Make the result of a path from its last state; `stopped` is "nothing_left" by default."""
     return {
         "path": state["path"],
         "initial_node": state["initial_node"]["name"],
@@ -121,7 +121,7 @@ class AgentInput(TypedDict):
 
 
 class AgentOutput(TypedDict):
-    """The output of the graph; `unjoined` says why no answer could be put together."""
+    """The output of the agent's graph; `unjoined` says why the notebooks gave no answer."""
 
     unjoined: NotRequired[str]
     answer: str

@@ -60,7 +60,7 @@ class PlanTask(Task[decisions.RationalPlan]):
 class InitialNodesTask(Task[decisions.InitialNodes]):
     """The task to propose and score initial nodes from `nodes`, ranked names (figure 8).
 
-    `details` are shown beside the names, `aliases` are not; `paths` is the number of nodes that
+    `details` are shown next to the names, `aliases` are not; `paths` is the number of nodes that
     will be used.
     """
 
@@ -92,7 +92,7 @@ class InitialNodesTask(Task[decisions.InitialNodes]):
         }
 
     def problem(self, decision: decisions.InitialNodes) -> str | None:
-        """Reject a list without any shown number."""
+        """Reject a list in which no number belongs to a shown node."""
         if not self._chosen(decision):
             return f"Choose nodes by their numbers, 1 to {len(self.nodes)}."
         return None
@@ -154,7 +154,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class AnswerTask(Task[decisions.Answer]):
-    """The task to answer from all notebooks, and quotes, which are its choices (figure 12)."""
+    """The task to answer from all notebooks and from quotes, its choices (figure 12)."""
 
     prompt = "answer_reasoning"
     decision = decisions.Answer
@@ -198,7 +198,7 @@ class AnswerTask(Task[decisions.Answer]):
 
     @property
     def fewest(self) -> int:
-        """The smallest number of quotes, while notebooks can be joined to make room for them."""
+        """The smallest number of quotes; 0 unless joining notebooks can make room for quotes."""
         return min(QUOTES_AT_LEAST, len(self.evidence)) if len(self.notebooks) > 1 else 0
 
 
@@ -443,7 +443,7 @@ class ChunkTask(ExploringTask[decisions.ChunkDecision]):
         }
 
     def problem(self, decision: decisions.ChunkDecision) -> str | None:
-        """Reject a further chunk if no call is left."""
+        """Reject the reading of a further chunk if no call is left."""
         if self.calls_left < 0 and decision.function not in ("search_more", "termination"):
             return "No call is left: choose search_more or termination."
         return None

@@ -153,7 +153,7 @@ class TextChoiceTask(TextTask[TextChoice]):
     decision = TextChoice
 
     def by_rule(self) -> TextChoice:
-        """Choose the option whose own words one sentence has."""
+        """Choose the option of whose distinctive words a sentence has most."""
         return choose_by_rule(self.question, self.options, self.excerpts)
 
 
@@ -215,7 +215,7 @@ def answer_by_rule(question: str, excerpts: Iterable[Excerpt]) -> RefusableAnswe
 def choose_by_rule(
     question: str, options: Sequence[str], excerpts: Iterable[Excerpt]
 ) -> TextChoice:
-    """Choose without a model the option whose own words one sentence has."""
+    """Choose without a model the option of whose distinctive words a sentence has most."""
     option, sentence = best_option(question, options, _labelled(excerpts))
     return TextChoice(
         analysis="By word overlap alone: one sentence shares most with this option.",

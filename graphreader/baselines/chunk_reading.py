@@ -51,7 +51,7 @@ Quotes = Annotated[
 
 
 class ChunkAnswer(Decision):
-    """The answer from one chunk, or that it has none (GraphReader paper, figure 16)."""
+    """The answer from one chunk, if the chunk has one (GraphReader paper, figure 16)."""
 
     function: Literal["answerable", "unanswerable"] = Field(
         description="answerable if what is shown answers the question, else unanswerable."
@@ -61,7 +61,7 @@ class ChunkAnswer(Decision):
 
 
 class NotesRead(Decision):
-    """The new summary, and the answer from it and a chunk, or that they have none (figure 17)."""
+    """The new summary, and the answer from it and a chunk, if they have one (figure 17)."""
 
     summary: str = Field(
         default="",

@@ -70,7 +70,7 @@ class KeywordsTask(PlainTask):
 
 @cache
 def load_package() -> Any:
-    """Import LightRAG, without its log, its `.env` and its variables. Raises UsageError."""
+    """Import LightRAG without its log, `.env` and environment variables. Raises UsageError."""
     for name in ("lightrag", "nano-vectordb"):
         logging.getLogger(name).disabled = True
     changed = logging.root, logging.getLogger("httpx")  # by the imports
@@ -99,7 +99,7 @@ def _part(name: str) -> Any:
 
 
 class Tokenizer:
-    """Our token encoding with LightRAG's interface; it is its own deep copy."""
+    """Our token encoding with LightRAG's interface; a deep copy is the object itself."""
 
     def __init__(self) -> None:
         encoding = tokens.load_encoding(tokens.DEFAULT)

@@ -41,7 +41,7 @@ from graphreader.tokens import count
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The documents that a reader reads, the size of ReadAgent's pages, and golden's facts."""
+    """The documents for a reader, the size of ReadAgent's pages, the evidence for `golden`."""
 
     documents: Sequence[Document]
     pages: Pagination = field(default_factory=Pagination)
@@ -50,7 +50,7 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class ReaderSpec:
-    """The parts of a reader: the match of its name, the documents, and its models."""
+    """The parts of a reader: the match of its name, its documents and its models."""
 
     match: re.Match[str]
     material: Material

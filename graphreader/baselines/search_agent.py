@@ -150,7 +150,7 @@ class SearchStepTask(Task[SearchStep]):
         }
 
     def problem(self, decision: SearchStep) -> str | None:
-        """Say why a step is invalid: a search empty or repeated, nothing to read, nothing read."""
+        """Say why a step is invalid: an empty or repeated search, nothing to read, nothing read."""
         length = tokens.count(decision.notes)
         if length > NOTES_TOKENS:
             return f"The notes have {length} tokens: write them anew with at most 200 words."

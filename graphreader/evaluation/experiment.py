@@ -114,7 +114,7 @@ def check_models(conditions: Sequence[Condition], rater: Settings | None) -> Non
 
 
 def compared_reader(request: EvaluationRequest) -> str | None:
-    """Name the reader whose token budgets the rankings get; None without --equal-reading."""
+    """Name the reader whose tokens are the budgets of rankings; None without --equal-reading."""
     name = next(filter(is_graphreader, request.readers), None)
     if request.equal_reading and name is None:
         raise UsageError("--equal-reading compares with graphreader: name it in --readers.")
@@ -209,7 +209,7 @@ class Evaluation:
         return sync.run(estimate_costs(conditions, self._rater))
 
     def run(self) -> None:
-        """Ask and rate what is missing, as `EvaluationRunner.run` does; earlier readings stay."""
+        """Ask and rate the missing questions (`EvaluationRunner.run`); earlier readings stay."""
         assert self._folder
         assert self._readings
         details = {

@@ -120,7 +120,7 @@ def readings_frame(
 
 
 def equal_budget_frame(equal: Sequence[Line]) -> "DataFrame":
-    """Make the DataFrame of rankings with an equal token budget, with the FCR of each."""
+    """Make the DataFrame of rankings with equal token budgets, with `evidence.fcr` of each."""
     fcrs = [evidence.fcr(one["documents_read"], one["gold_documents"]) for one in equal]
     return import_extra("pandas", "A report").DataFrame(
         {**{name: [one[name] for one in equal] for name in _RANKING}, "FCR": fcrs},
@@ -229,7 +229,7 @@ def with_options(section: "DataFrame") -> "DataFrame":
 
 
 def main_measure(group: "DataFrame") -> str:
-    """Choose the column by which readers of a dataset are compared: the first that all have.
+    """Choose the column by which readers of a dataset are compared: the first without gaps.
 
     LR-1, else accuracy (and F1 without options), else LV-Eval's F1*, else F1.
     """
@@ -292,7 +292,7 @@ def average(group: "DataFrame", name: str) -> float | None:
 
 
 def fitting_score(group: "DataFrame", name: str) -> Interval | None:
-    """The mean score over the questions that it suits: accuracy suits questions with options."""
+    """The mean score over the questions with options (accuracy) or without (other scores)."""
     if group["options"].any():
         group = group[group["options"] == (name == "Accuracy")]
     return score(group, name)
@@ -312,7 +312,7 @@ def share_of_golden(group: "DataFrame", _: str) -> float | None:
 
 
 def value(group: "DataFrame", name: str) -> Any:
-    """The value of a column that is equal for all readings of the group."""
+    """The value of a column in which all readings of the group are equal."""
     first = group[name].iat[0]
     return first.item() if isinstance(first, np.generic) else first
 
@@ -376,7 +376,7 @@ def grouped(frame: "DataFrame", *columns: str) -> list["DataFrame"]:
 
 
 def page_reader(reader: str) -> str:
-    """The kind of a reader of pages, without the number of pages; "" for other readers."""
+    """The name of a page reader without its number of pages; "" for other readers."""
     match = re.match("read-agent|gistmem|rag-(?:pages|gists)-(?:bm25|embedding)|full-text", reader)
     return match[0] if match else ""
 

@@ -127,8 +127,8 @@ def _words(text: str) -> str:
     return f" {' '.join(word for word in words if word not in _ARTICLES)} "
 
 
-def pool_beside(path: Path) -> Path | None:
-    """Find the pool of a data file: its namesake in a folder `corpus` beside it or its folder."""
+def pool_of(path: Path) -> Path | None:
+    """Find the pool of a data file: its namesake in `corpus/`, next to it or one level up."""
     pools = (folder / "corpus" / path.name for folder in path.absolute().parents[:2])
     return next((pool for pool in pools if pool.is_file()), None)
 
@@ -217,7 +217,7 @@ def make_plan(sources: Sequence[str], selection: QuestionSelection) -> Evaluatio
             groups += _native_groups(one for one in records if is_native or one.length in targets)
             records = [one for one in records if one.length == NATIVE]
             pool = own_pool
-            if targets and not pool and (path := pool_beside(file)):
+            if targets and not pool and (path := pool_of(file)):
                 pool = Pool.read(path)
             if pool:
                 groups += _lengthened_groups(records, pool, targets, selection.seed, notes)

@@ -239,8 +239,8 @@ def _score_panel(table: Table, section: Section, names: Sequence[str]) -> Panel 
         reader = _reader(row)
         if not row.paper:
             colour, highlighted = _colour(reader), reader.startswith(DEFAULT)
-            beside = paper.get(reader, _NO_VALUE)
-            dots.append(Dot(_row_name(table, row), row[score], beside, colour, highlighted))
+            printed = paper.get(reader, _NO_VALUE)
+            dots.append(Dot(_row_name(table, row), row[score], printed, colour, highlighted))
         elif row["reader"].value not in own and row[score].value is not None:
             dots.append(Dot(reader, paper=row[score]))
     several = sum(dot.ours.number is not None for dot in dots) > 1

@@ -136,7 +136,7 @@ _MEASURES = {
 
 
 def verdicts(table: Table) -> list[str]:
-    """Describe, for each section of the table of quality and cost, the best and cheap readers."""
+    """Describe the best and the cheap readers of each section of the table of quality and cost."""
     return [text for section in table.sections if (text := _verdict(table, section))]
 
 

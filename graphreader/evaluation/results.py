@@ -118,7 +118,7 @@ BUILDING_KEYS = frozenset(("name", "usage", "complete"))
 
 
 class ReadingsFile(LinesFile):
-    """The file `readings.jsonl`, which a later command continues; `on_line` gets every line."""
+    """The file `readings.jsonl`, which a later command continues; each line goes to `on_line`."""
 
     def __init__(self, path: Path, on_line: Callable[[Line], None]) -> None:
         super().__init__(path, REQUIRED)

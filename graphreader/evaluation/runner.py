@@ -73,7 +73,7 @@ class Condition:
 
 
 class PreparedGroup:
-    """A group of questions with the context that its records share, built in about a second."""
+    """A group of questions with its shared context, which takes about a second to build."""
 
     def __init__(self, group: QuestionGroup) -> None:
         self.group = group
@@ -276,7 +276,7 @@ def within_budget(ranked: Sequence[TextPassage], tokens: int) -> tuple[Sequence[
 
 
 class EqualBudgetFile(LinesFile):
-    """The file `equal_reading.jsonl`: passages of rankings with as many tokens as a reading."""
+    """The file `equal_reading.jsonl`: for each reading, rankings cut to its number of tokens."""
 
     def __init__(self, path: Path, embedder: Embedder) -> None:
         super().__init__(path, frozenset(_EQUAL_KEYS))
@@ -293,7 +293,7 @@ class EqualBudgetFile(LinesFile):
         conditions: Sequence[Condition],
         tokens_read: Mapping[ReadingKey, int],
     ) -> None:
-        """Rank for all readings of the conditions; `tokens_read` has readings without an error."""
+        """Rank passages for all readings of the conditions; `tokens_read` lacks failed readings."""
         for group in plan.groups:
             keys = [
                 condition.key(group, record)

@@ -191,7 +191,10 @@ _FORMATS: Mapping[Style, Callable[[float], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TableSpec:
-    """The declaration of a table in `paper_tables.toml`; `prepare` and `rows` take a section."""
+    """The declaration of a table in `paper_tables.toml`.
+
+    `prepare` changes the readings of a section, of which `rows` makes the rows.
+    """
 
     name: str
     title: str

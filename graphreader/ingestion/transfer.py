@@ -33,7 +33,7 @@ from graphreader.documents import (
     identity,
 )
 from graphreader.errors import UsageError
-from graphreader.files import atomic_write, structure_of
+from graphreader.files import atomic_write, structural_bytes
 from graphreader.ingestion.loading.content import MAX_SOURCE, MAX_TITLE
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.llm.protocols import is_storable
@@ -350,7 +350,7 @@ class Export:
                 if len(text) == MOST_BYTES:
                     raise _wrong_line(number, f"it has more than {MOST_BYTES:,} bytes")
                 break
-            if structure_of(text) > MOST_STRUCTURE:
+            if structural_bytes(text) > MOST_STRUCTURE:
                 raise _wrong_line(number, "it has too many values")
             try:
                 line = Line.model_validate_json(text)

@@ -314,7 +314,7 @@ class BatchQueue:
         self._done += keys
 
     async def fail(self, keys: Sequence[str], reason: str) -> None:
-        """Mark the first of these requests, which led to the others, as failed for good."""
+        """Mark the first request as failed for good; delete the others, which followed from it."""
         sql = "UPDATE requests SET status = ?, reply = ? WHERE key = ?"
         await self._database.awrite(sql, *((FAILED, reason, key) for key in keys[:1]))
         self.settle(keys[1:])

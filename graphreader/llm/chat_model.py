@@ -178,7 +178,7 @@ class LanguageModelDecider:
         return self._cache.trouble if self._cache else ""
 
     def prompts_of(self, task: type[Task[Any]]) -> str:
-        """The version of the prompt of this class of tasks only."""
+        """The version (a hash) of the prompt of one class of tasks."""
         return self._prompts.version_of(task.prompt)
 
     def measure(self, task: Task[Any]) -> int:

@@ -81,7 +81,7 @@ class Budget:
         self._tokens += spent.tokens
 
     def divide(self, number: int, parts: int) -> None:
-        """Keep only the equal part of path `number` of what `parts` paths have.
+        """Keep only the share of path `number`, if `parts` paths divide the budget equally.
 
         Paths have consecutive numbers: from 1 in mode `paper`, from 2 in mode `adaptive`.
         """

@@ -285,7 +285,7 @@ _SCHEMA_OPTIONS: Mapping[str, Callable[[type[Decision]], dict[str, Any]]] = {
 
 
 class ProviderAdapter:
-    """A client's adapter: decisions become its parameters; `form` is the first form to try."""
+    """An adapter that binds decisions to a chat client; `form` is the reply form to try first."""
 
     def __init__(self, provider: str, client: BaseChatModel) -> None:
         self.client = client

@@ -60,7 +60,7 @@ def quoted_answer(question: ParsedQuestion, sentences: Sequence[evidence.Sentenc
 def best_option(
     question: str, options: Sequence[str], texts: Iterable[evidence.LabelledText]
 ) -> tuple[int, str]:
-    """Return the number of the option whose own words one sentence has, and that sentence.
+    """Return the number of the option of whose distinctive words a sentence has most, and it.
 
     Of equal options the one with the better sentence is chosen; without any, it is 1 and "".
     """

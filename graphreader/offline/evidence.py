@@ -71,7 +71,7 @@ def as_evidence(
 
 
 def worth_noting(sentences: Iterable[Sentence], question: ParsedQuestion) -> list[Sentence]:
-    """The first sentences whose own words, without the title, share enough with the question."""
+    """The first sentences that share enough with the question, without their titles."""
     return [one for one in sentences if question.relevance(one.text) >= LEAST][:MOST_NOTED]
 
 
@@ -171,7 +171,7 @@ def _supports(sentences: Sequence[Sentence], question: ParsedQuestion) -> tuple[
 
 
 def _connected(one: Sentence, other: Sentence, question: ParsedQuestion) -> bool:
-    """Whether a new name links two sentences, or each has a name and all that is asked."""
+    """Whether a new name links two sentences, or each has a name and all required attributes."""
 
     def names(*texts: str) -> set[str]:
         return set(map(fold, question.new_names(texts)))

@@ -12,14 +12,14 @@ from graphreader.reading import Citation, Claim, Reading
 from graphreader.text.sentences import language_of
 
 CONTEXT_SHOWN, SHORTEST_FOLD = 700, 300
-"""Characters of a chunk that are shown next to a quote; of what is folded at least."""
+"""The number of characters shown next to a quote; the fewest that are folded."""
 
 _ENDS = ("\n", ". ", "。")
 
 
 @dataclass(frozen=True, slots=True)
 class CitationMark:
-    """The number of a citation behind a text; the passage leads back to the first mark of it."""
+    """The number of a citation behind a text; the passage links back to its first mark."""
 
     number: int
     is_first: bool
@@ -120,7 +120,7 @@ def cited_answer(reading: Reading) -> CitedAnswer:
 
 
 def answer_title(reading: Reading) -> str:
-    """The heading of an answer, or of passages that stand for one."""
+    """The heading of an answer, or of the passages that are shown in place of an answer."""
     if reading.kind == "passages":
         return "Passages (no model)"
     titles = {"stated": "Answer", "likely": "Likely answer", "not in the texts": "Not answered"}

@@ -37,7 +37,7 @@ class DrawnNode:
 
 @dataclass(frozen=True, slots=True)
 class GraphDrawing:
-    """The drawing. `left_out` visited nodes are too many for it, `gone` not in the graph."""
+    """The drawing of a run. `left_out` counts nodes that do not fit, `gone` deleted nodes."""
 
     nodes: Sequence[DrawnNode]
     elements: Sequence[dict[str, Any]]
@@ -45,12 +45,12 @@ class GraphDrawing:
     gone: int
 
     def of(self, kind: NodeKind) -> list[DrawnNode]:
-        """The nodes of one kind."""
+        """The drawn nodes of one kind."""
         return [node for node in self.nodes if node.kind == kind]
 
 
 def visited_ids(reading: Reading, cited: Sequence[Chunk]) -> list[str]:
-    """The ids of cited chunks, then of key elements and chunks by turns of the paths."""
+    """The ids of cited chunks, then of the nodes of the paths: the first of each, the second ..."""
     by_turns = chain.from_iterable(zip_longest(*map(_visits, reading.paths)))
     ids = dict.fromkeys([*(one.id for one in cited), *by_turns])
     return [one for one in ids if one]
@@ -59,7 +59,7 @@ def visited_ids(reading: Reading, cited: Sequence[Chunk]) -> list[str]:
 def draw_graph(
     reading: Reading, cited: Sequence[Chunk], subgraph: RunSubgraph, chunk: str = "chunk"
 ) -> GraphDrawing:
-    """Draw the first MOST_NODES of `visited_ids`, and the question where turns begin.
+    """Draw the first MOST_NODES of `visited_ids`, and the question, at which turns begin.
 
     `chunk` is the word for a chunk in the page's language.
     """
@@ -129,7 +129,7 @@ def _graph_nodes(
 
 
 def _visits(path: Path) -> list[str]:
-    """The ids of the nodes of a path: its initial node, then those where it chose functions."""
+    """The ids of the nodes of a path: its initial node, then the nodes where it chose functions."""
     return [path.node_id, *(call.id for call in path.functions)]
 
 

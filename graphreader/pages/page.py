@@ -108,7 +108,7 @@ def fill(
     images: str = "'none'",
     **values: object,
 ) -> str:
-    """A page by a template of this package: our style, these scripts, styles and kind of images."""
+    """Render a template of this package with our style; the page allows only these resources."""
     style = _data("page.css")
     policy = _policy(scripts, (style, *styles), images)
     return (
@@ -130,18 +130,18 @@ def _policy(scripts: Sequence[str], styles: Sequence[str], images: str) -> str:
 
 
 def digest(text: str) -> str:
-    """A script or style as a content security policy names it."""
+    """The hash of a script or style, as a content security policy names it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 @cache
 def _data(name: str) -> str:
-    """A file of this package; its line ends are those that browsers hash."""
+    """The text of a file of this package, with the line ends that browsers hash."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def environment(*loaders: BaseLoader) -> Environment:
-    """The templates of these loaders and of this package."""
+    """The environment of templates from these loaders and from this package."""
     made = Environment(
         loader=ChoiceLoader([*loaders, FunctionLoader(_data)]),
         autoescape=True,
@@ -168,7 +168,7 @@ Target = str | os.PathLike[str]
 
 
 def check(target: Target) -> Path:
-    """The path of a report's file. Raises UsageError, before anything is paid, if none."""
+    """Return the path of a report after a check that it can be written. Raises UsageError."""
     name = os.fspath(target)
     path = Path(os.path.expanduser(name))
     with _usage_errors(name):
@@ -183,7 +183,7 @@ def check(target: Target) -> Path:
 async def visited_part(
     connection: Connection, reading: Reading, places: Sequence[tuple[str, int]] = ()
 ) -> tuple[list[Chunk], RunSubgraph]:
-    """The cited chunks of a reading, and what the graph has of its first MOST_NODES nodes.
+    """The cited chunks of a reading, and the first MOST_NODES nodes of the run in the graph.
 
     Without citations the chunks at `places` (document's id, index) are taken. Raises StoreError.
     """

@@ -167,7 +167,7 @@ class Catalog:
 
 @dataclass(frozen=True, slots=True)
 class DocumentState:
-    """A document as the graph has it; `metadata` is JSON; `arranged`: it has an order of chunks."""
+    """A document as the graph has it; `metadata` is JSON, `arranged`: its chunks have an order."""
 
     id: str
     sha256: str

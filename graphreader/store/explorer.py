@@ -42,7 +42,7 @@ FACTS_OF_A_NODE = 250
 """Facts that are read of one node; a hub has more, and costs no more than that."""
 
 FACTS_OF_A_RELATED_NODE = 50
-"""Facts of each related node that are searched for those which also name a hub."""
+"""The number of facts of a related node that are searched for facts that also name a hub."""
 
 OUTLINE_CHUNKS = 10_000  # chunks of an outline: 20 million tokens of the longest chunks
 
@@ -145,7 +145,7 @@ class GraphExplorer:
         }
 
     async def facts(self, node: str, related: Sequence[str] = ()) -> NodeFacts:
-        """Return the facts of a node by chunk, of a hub first those with a `related` node."""
+        """Return the facts of a node by chunk; of a hub, facts with a `related` node come first."""
         rows = await self._read("atomic_facts", id=node, **_bounds(related))
         if not rows:
             return NodeFacts((), 0)

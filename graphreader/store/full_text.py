@@ -5,7 +5,7 @@ by BM25 over one corpus. Facts and titles are indexed by the terms of `text.word
 also finds other forms of a word and Chinese names of two characters.
 
 Lucene scores every text with a word of the query. So in large corpora frequent words are searched
-only beside rarer words, or all together, or each for its best texts.
+only together with rarer words, or all at once, or each for its best texts.
 """
 
 import math
@@ -64,7 +64,7 @@ class FrequentWords:
     def of(
         cls, wordings: Sequence[Sequence[str]], facts: Sequence[str], last: str
     ) -> "FrequentWords":
-        """Estimate frequent words from the key elements with ids up to `last`, and their facts.
+        """Estimate frequent words from a sample: key elements with ids up to `last`, their facts.
 
         Ids are hexadecimal hashes, so `last` shows which share of all key elements these are.
         """

@@ -19,7 +19,7 @@ _ELEMENTS_PER_WRITE = 500
 
 @dataclass(frozen=True, slots=True)
 class StoredMerge:
-    """A stored merge of a key element `into` another `by` a stage; `moved`: with its facts."""
+    """A stored merge of a key element `into` another `by` a stage; `moved`: also its facts."""
 
     id: str
     into: str

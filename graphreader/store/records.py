@@ -67,5 +67,5 @@ class Neighbor(KeyElementRef):
     similarity: float
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain JSON types, without what only a run knows."""
+        """Plain JSON types, without the fields that depend on a run."""
         return {"id": self.id, "name": self.name, "shared": self.shared, "facts": self.facts}

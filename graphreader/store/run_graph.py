@@ -59,7 +59,7 @@ def _distinct_edges(rows: Sequence[Row]) -> list[Edge]:
 
 
 async def write_run(connection: Connection, corpus: str, reading: Reading) -> str | None:
-    """Write a run into the graph, linked to its nodes; returns why not, if it cannot."""
+    """Write a run into the graph, linked to its nodes; return a note if that fails."""
     scope = {"id": reading.run or uuid4().hex, "corpus": corpus}
 
     async def work(run: Run) -> bool:

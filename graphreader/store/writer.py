@@ -43,9 +43,10 @@ class DocumentVersion:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """New key elements without vectors; ids of documents.
+    """The result of a write: new key elements without vectors, and ids of documents.
 
-    `shared` ones are written by another process too, the chunks of `arranged` ones are linked.
+    Another process, too, writes the `shared` documents; the chunks of `arranged` documents are
+    linked.
     """
 
     unembedded: list[KeyElement]
@@ -111,7 +112,7 @@ class GraphWriter:
         )
 
     async def arrange(self, document: DocumentVersion, chunks: Sequence[Chunk]) -> list[str]:
-        """Make these chunks the text of a document; returns others, which the caller deletes."""
+        """Make these chunks the text of a document; return the ids of others, to be deleted."""
         places = [{"id": c.id, "index": c.index, "start": c.start, "end": c.end} for c in chunks]
 
         async def work(run: Run) -> list[str]:
@@ -163,7 +164,7 @@ class GraphWriter:
     async def write_embeddings(
         self, vectors: Iterable[tuple[str, list[float]]], fresh: Collection[str] = ()
     ) -> None:
-        """Store vectors of key elements (id, vector); normalization compares those in `fresh`."""
+        """Store vectors of key elements (id, vector); `fresh` ids are marked for normalization."""
         vector = self.connection.vector
         rows = [{"id": i, "vector": vector(v), "fresh": i in fresh} for i, v in vectors]
         for start in range(0, len(rows), EMBEDDINGS_PER_WRITE):

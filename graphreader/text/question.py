@@ -84,7 +84,7 @@ class ParsedQuestion:
         return sum(weight * support for weight, support in weighed) / weight if weight else 0.0
 
     def relevance(self, text: str, title: str = "", leads: frozenset[str] = frozenset()) -> float:
-        """The share of the question that a text supports, plus LEAD if it has a term of `leads`."""
+        """The share of the question that a text supports, plus a bonus for a term of `leads`."""
         return self.share(self.supports(text, title)) + bonus(leads, text, title)
 
     def score(self, text: str, title: str = "") -> float:
@@ -146,5 +146,5 @@ def parse_question(question: str) -> ParsedQuestion:
 
 
 def bonus(leads: frozenset[str], text: str, title: str) -> float:
-    """LEAD if a text or its title has one of the terms `leads`, else 0."""
+    """The bonus LEAD if a text or its title has one of the terms `leads`, else 0."""
     return 0.0 if leads.isdisjoint(terms_of(text) | title_terms(title)) else LEAD

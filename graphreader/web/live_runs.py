@@ -108,7 +108,7 @@ class LiveRun:
 
     async def watch(self, after: int = 0) -> AsyncIterator[tuple[int, LiveEvent]]:
         """Yield (number, event) for all events after the first `after`, until the run ends."""
-        after = behind(after, self.events)
+        after = first_unseen(after, self.events)
         while True:
             changed = self.changed
             while after < len(self.events):
@@ -129,8 +129,8 @@ class LiveRun:
         return self.reading
 
 
-def behind(after: int, events: Sequence[LiveEvent]) -> int:
-    """Index of the first event to send to a client that has seen `after` events.
+def first_unseen(after: int, events: Sequence[LiveEvent]) -> int:
+    """The index of the first event to send to a client that has seen `after` events.
 
     It is 0 if the client has seen more events than there are: the run was replayed since.
     """

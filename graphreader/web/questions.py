@@ -19,7 +19,7 @@ from graphreader.pages.page import render, visited_part
 from graphreader.resources import Resources
 from graphreader.runs import RunRequest, with_options
 from graphreader.settings import ModeName
-from graphreader.web.live_runs import LiveEvent, LiveRun, behind, events_of
+from graphreader.web.live_runs import LiveEvent, LiveRun, events_of, first_unseen
 from graphreader.web.problems import problem
 from graphreader.web.services import (
     EventStream,
@@ -150,7 +150,7 @@ async def watch(
     kept = events_of(await server.reader.arun(run))
 
     async def events() -> AsyncIterator[ServerSentEvent]:
-        for number in range(behind(after, kept), len(kept)):
+        for number in range(first_unseen(after, kept), len(kept)):
             yield _sent(number + 1, kept[number])
 
     return EventStream(events())

@@ -58,7 +58,7 @@ CorpusName = Annotated[str, Path(description="The name of a corpus.")]
 
 
 async def readable(corpus: CorpusName, visitor: Visitor) -> str:
-    """Return the path's corpus. Raises UnknownCorpusError if the token does not open it."""
+    """Return the corpus of the URL. Raises UnknownCorpusError if the token does not open it."""
     if not visitor.sees(corpus):
         raise UnknownCorpusError(NO_CORPUS)
     return corpus
@@ -71,7 +71,7 @@ def must_write(visitor: Token) -> None:
 
 
 async def writable(corpus: Annotated[str, Depends(readable)], visitor: Visitor) -> str:
-    """Return the path's corpus. Raises NotAllowedError for a token of the role reader."""
+    """Return the corpus of the URL. Raises NotAllowedError for a token of the role reader."""
     must_write(visitor)
     return corpus
 
@@ -107,7 +107,7 @@ class Page:
     limit: int
 
     def of(self, name: str, items: list[Any]) -> dict[str, Any]:
-        """Cut the page from all items; return it under a name, with the `total`."""
+        """The items of the page under the name `name`, with the `total` number of items."""
         return {"total": len(items), name: items[self.skip : self.skip + self.limit]}
 
 

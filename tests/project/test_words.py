@@ -16,11 +16,11 @@ from tests.project.markdown import ROOT
 # allowed: so a predicate is described. These words have no noun, or leave the subject out.
 NO_NOUN = (
     "What|Who|Whose|Whom|Which|Where|Those|These|That|This|The same|Same|See|Such|Also|Else|And"
-    "|But|Or|So|Than|Of|None:|It|Its|They|Their|Not|Told|Asked|Found|Given|Kept|Taken"
+    "|But|Or|So|Than|Of|None:|It|Its|They|Their|Not|Told|Asked|Found|Given|Kept|Taken|How|Why|When"
 )
 NO_SUBJECT = (
     "Admits|Are|Asks|Can|Carries|Closes|Collects|Computes|Creates|Decides|Deletes|Does|Embeds"
-    "|Explores|Extracts|Finds|Follows|Gives|Has|Holds|Is|Joins|Keeps|Lets|Makes|Opens|Parses|Reads"
+    "|Explores|Extracts|Finds|Follows|Gives|Hands|Has|Holds|Is|Joins|Keeps|Lets|Makes|Opens|Parses|Reads"
     "|Receives|Says|Sends|Serves|Splits|Stores|Takes|Waits|Was|Writes|Yields"
 )
 # These are nouns as well ("Answers of a run"), but not before an article or an object.
@@ -60,6 +60,7 @@ EXPRESSIONS = {
     "ones": re.compile(r"\bones\b"),
     "what waits": re.compile(r"\b[Ww]hat waits\b"),
     "told": re.compile(r"\b[Tt]old\b"),
+    "beside": re.compile(r"\b[Bb]eside\b"),
     "a participle as a noun": re.compile(
         r"\b(?:[Tt]he|an?|each|every|all|no) (?:found|asked|told|shown|kept|read)"
         r"(?=[,;.:]|$| (?:is|are|of|in|and|or|that|which|has|have)\b)"
@@ -153,6 +154,9 @@ def test_words(path: Path) -> None:
         ("Divide a chunk with so many facts that one reply cannot hold them.", True),
         ("Reads texts into one corpus.", False),
         ("Answers the question of a test.", False),
+        ("How many tokens a prompt may have.", False),
+        ("The limits that a run has beside its budget.", False),
+        ("The limits that a run has besides its budget.", True),
         ("Answers of the papers, by reader.", True),
         ("Merge key elements that mean the same.", True),
         ("Whether the text contains the element.", True),

@@ -216,7 +216,7 @@ def test_hostile_lines(tmp_path: Path) -> None:
     assert isinstance(nested, Refused)
     assert "line 1: it cannot be read, it is damaged or nested too deeply" in nested.reason
     assert isinstance(many, Refused)
-    assert "more than 1,048,576 characters beside its strings" in many.reason
+    assert "more than 1,048,576 characters outside its strings" in many.reason
     assert isinstance(text, Document)
 
 

@@ -14,7 +14,7 @@ from graphreader.agent.events import (
     QuestionAnswered,
     RunBegan,
 )
-from graphreader.agent.run_view import RunView, Sight
+from graphreader.agent.run_view import RunView, ShownAt
 from graphreader.reading import FunctionCall, Path, Reading
 from graphreader.waiting import Waiting
 
@@ -103,8 +103,8 @@ def test_shown_texts() -> None:
 
     assert [call.argument for call in path.functions] == ["life, chunk 3"]
     assert list(view.shown.items()) == [
-        (("d", 3), {None: Sight({1}, {"question"})}),
-        (("d", 4), {(0, "Ada came."): Sight({1, 2}, {"Ada", "Bo"})}),
+        (("d", 3), {None: ShownAt({1}, {"question"})}),
+        (("d", 4), {(0, "Ada came."): ShownAt({1, 2}, {"Ada", "Bo"})}),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The actions of a turn, carried out side by side: searches, nodes, chunks and outlines.
+"""The actions of a turn, carried out concurrently: searches, nodes, chunks and outlines.
 
 Each action brings chunks, which `results` numbers and words for the prompt, and a line of text.
 The graph is asked once for all searches of a turn and once for all names.
@@ -35,10 +35,10 @@ _PAGE = re.compile(r"[,，;]?\s*\(?(?:page|第)\s*(\d+)\s*页?\)?\s*$", re.IGNOR
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The chunks that an action brought, with facts of them, and a line of text.
+    """The result of an action: chunks with some of their facts, and a line of text.
 
-    `id` is the id of the one key element or chunk that the action was about. The chunks are to be
-    shown `in_full` where they were asked for by their numbers.
+    `id` is the id of the one key element or chunk that the action was about. The chunks are shown
+    `in_full` if the action named them by their numbers.
     """
 
     hits: Sequence[ChunkFacts[ChunkRef]] = ()
@@ -48,7 +48,11 @@ class Outcome:
 
 
 class ActionRunner:
-    """A runner of actions; `documents` are ids by number, `read` ids of chunks shown in full."""
+    """A runner of the actions of a turn.
+
+    `documents` are document ids in the order of their numbers, `read` the ids of the chunks that
+    were shown in full.
+    """
 
     def __init__(
         self, context: RunContext, documents: Sequence[str] = (), read: Collection[str] = ()
@@ -100,7 +104,7 @@ class ActionRunner:
         return await self._context.explorer.named([_page(one.argument)[0] for one in actions])
 
     async def _node(self, argument: str, elements: Sequence[KeyElement]) -> Outcome:
-        """A page of the facts of the nearest key element in the order of the texts, its neighbors.
+        """A page of facts of the best matching key element, in text order, and its neighbors.
 
         The other elements are only named.
         """
@@ -137,7 +141,7 @@ class ActionRunner:
         return Outcome(hits, " ".join(lines), element.id)
 
     async def _chunks(self, action: Action) -> Outcome:
-        """Chunks in full, by number or range; the chunk before or after one."""
+        """The outcome of reading chunks in full: by number, by range, or adjacent to a chunk."""
         step = {"read_previous_chunk": -1, "read_subsequent_chunk": 1}.get(action.function, 0)
         places: list[tuple[str, int]] = []
         unknown: list[str] = []
@@ -174,7 +178,7 @@ class ActionRunner:
         return Outcome(text=await self.outline(at + 1, int(match[2] or 0), last))
 
     async def outline(self, number: int, first: int = 0, last: int | None = None) -> str:
-        """The outline of the document with that number, from one chunk to another."""
+        """The outline of the document with this number, from chunk `first` to chunk `last`."""
         entries = await self._context.explorer.outline(self._documents[number - 1])
         lines = outline_text(entries, OUTLINE_TOKENS, first, last)
         return f"Chunk [n] of it is passage {number}.n, of {len(entries)} chunks.\n{lines}"
@@ -183,9 +187,9 @@ class ActionRunner:
 def with_names(
     found: Sequence[ChunkFacts[Chunk]], query: str
 ) -> tuple[list[ChunkFacts[Chunk]], list[str]]:
-    """Return the chunks with every name of the query, or else with any; and the missing names.
+    """Filter chunks by the names in the query; return also the names that no chunk has.
 
-    Few others are kept where a name is missing.
+    If no chunk has all names, the chunks with any name and a few other chunks are kept.
     """
     wanted = {name: terms_of(name) for name in names_of(" ".join(query.split()))}
     texts = [terms_of(f"{one.chunk.document}\n{one.chunk.text}") for one in found]

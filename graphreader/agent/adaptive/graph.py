@@ -70,7 +70,7 @@ def wire_adaptive(
 
 # Asynchronous, because LangGraph runs other routes in a thread (see `agent.graph`).
 async def after_turn(state: AdaptiveState) -> str:
-    """The node after a turn: the answer, its actions, or once the paths if turns stall."""
+    """The node after a turn: the answer, its actions or, once, paths if the turns stall."""
     if state["stopped"]:
         return "answer"
     left = state["turns_left"]
@@ -80,7 +80,7 @@ async def after_turn(state: AdaptiveState) -> str:
 
 
 async def send_needed_paths(state: AdaptiveState) -> list[Send] | str:
-    """Send a path from each node, with the notebook and what was read; without any, act."""
+    """Send a path from each node, with the notebook and the read chunks; without nodes, act."""
     sends = []
     for number, node in enumerate(state["nodes"], OWN_PATH + 1):
         path = initial_path_state(state, number, node)

@@ -1,8 +1,8 @@
-"""The results of actions as a prompt shows them: numbered passages, and nothing twice unasked.
+"""The results of actions as prompts show them: numbered passages, without repetitions.
 
 A short chunk is shown whole, a long one by its best facts. A chunk that was shown whole before, or
-further up in the same turn, is only named, the best ones with the fact that was found, unless it
-was asked for by its number.
+further up in the same turn, is only named, the best chunks with the fact that matched, unless an
+action named it by its number.
 """
 
 from collections.abc import Collection, Sequence
@@ -38,7 +38,7 @@ class ResultWriter:
         return f"{self.documents.index(document_id) + 1}.{index}"
 
     def result(self, action: str, outcome: Outcome, *, is_search: bool) -> Result:
-        """The result of an action; what was shown before is only named by a search."""
+        """The result of an action; a search only names the passages that were shown before."""
         passages: list[Passage] = []
         before: list[str] = []
         for rank, hit in enumerate(outcome.hits):

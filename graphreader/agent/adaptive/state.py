@@ -10,13 +10,13 @@ from graphreader.agent.state import Costs, NodeRef, Plain, RunState, Seen
 from graphreader.reading import FunctionCall, Stopped
 from graphreader.tokens import count
 
-OWN_PATH = 1  # the number of the path that stands for the turns; those that explore come after it
+OWN_PATH = 1  # the turns count as this path; exploring paths come after it
 
 _NOTEBOOK_TOKENS = 900  # tokens of findings in a prompt; longer findings are shown without quotes
 
 
 class KeptFinding(TypedDict):
-    """A finding; `quote` is the place of its quote among the run's, None if none was verified."""
+    """A finding; `quote` is the index of its verified quote in the run's quotes, or None."""
 
     text: str
     passage: str
@@ -87,7 +87,7 @@ def first_state(question: str) -> AdaptiveState:
 
 
 def notebook_of(state: AdaptiveState) -> Notebook:
-    """The notebook as prompts show it; where it is long without quotes, then the latest findings.
+    """The notebook for prompts; if it is too long, without quotes, then without old findings.
 
     Each finding names its passage.
     """

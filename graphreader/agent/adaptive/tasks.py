@@ -30,7 +30,7 @@ _LATEST_ACTIONS = 12  # earlier actions that a prompt lists
 
 
 class Finding(Decision):
-    """One thing that a passage says."""
+    """A statement of a passage, for the notebook."""
 
     finding: str
     passage: str = Field(description="Such as 3.12.")
@@ -38,14 +38,14 @@ class Finding(Decision):
 
 
 class Action(Decision):
-    """One thing to look at."""
+    """A search, or the reading of a node, chunk or outline."""
 
     function: ActionName
     argument: str
 
 
 class Turn(Decision):
-    """The update of the notebook, and what follows from it."""
+    """The decision of a turn: the update of the notebook, and actions or an answer."""
 
     findings: list[Finding]
     needs: list[str] = Field(default_factory=list)
@@ -59,7 +59,7 @@ class Turn(Decision):
 
     @property
     def is_final(self) -> bool:
-        """Whether it ends the run: an answer that is stated makes further actions needless."""
+        """Whether the turn ends the run: without actions, or with an answer that is stated."""
         return not self.actions or (bool(self.answer.strip()) and self.confidence == "stated")
 
 
@@ -115,7 +115,7 @@ class TurnTask(Task[Turn]):
     """Update the notebook from the results, then act or answer.
 
     Its choices are the passages of all results, in turn the best of each. `left_out` are numbers of
-    passages that did not fit. `turns` are those left after this one; `earlier` is the exchange that
+    passages that did not fit. `turns` is the number of turns left; `earlier` is the exchange that
     the question follows up, or empty.
     """
 
@@ -133,7 +133,7 @@ class TurnTask(Task[Turn]):
     left_out: tuple[str, ...] = ()
 
     def values(self) -> dict[str, str]:
-        """Question, notebook with the actions so far, results, and what can follow."""
+        """Question, notebook with the actions so far, results, and the actions still possible."""
         question = f"{self.question}\n\n{self.earlier}" if self.earlier else self.question
         actions = self.actions[-_LATEST_ACTIONS:]
         done = f"\nActions so far:\n{bulleted(actions)}" if actions else ""
@@ -148,7 +148,7 @@ class TurnTask(Task[Turn]):
         }
 
     def problem(self, decision: Turn) -> str | None:
-        """Neither an answer nor an action, actions where none can follow, notes too long."""
+        """Reject a turn without answer and actions, a last turn without answer, and long notes."""
         if tokens.count(decision.notes) > NOTES_TOKENS:
             return "The notes are too long: write them anew with at most 150 words."
         has_answer = bool(decision.answer.strip())
@@ -164,7 +164,7 @@ class TurnTask(Task[Turn]):
         return sum(len(result["passages"]) for result in self.results)
 
     def keeping(self, number: int) -> Self:
-        """The task with the best passages of each result in turn; the others are named."""
+        """A copy with the best passages of each result in turn; other passages are only named."""
         places = sorted(
             (rank, at)
             for at, result in enumerate(self.results)
@@ -190,13 +190,13 @@ class TurnTask(Task[Turn]):
 
 @dataclass(frozen=True, slots=True)
 class LastTurnTask(TurnTask):
-    """The turn that must answer; its cost is kept back by the budget."""
+    """The turn that must answer; the budget reserves its cost."""
 
     phase = "answer"
 
 
 def _shown(result: Result) -> str:
-    """An action with what it brought."""
+    """The text of a result: the action, its passages, and its line of text."""
     passages = [
         f"[{one['number']}] {folded(one['title'])}\n{one['text'].strip()}"
         for one in result["passages"]

@@ -141,7 +141,7 @@ class AdaptiveNodes:
         return {**update, "draft": draft, "stopped": stopped}
 
     async def act(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
-        """Carry out the actions of the latest turn, side by side."""
+        """Carry out the actions of the latest turn concurrently."""
         actions = [Action(**one) for one in state["pending"]]
         runner = ActionRunner(self._context, state["documents"], state["read"])
         outcomes = await runner.run(actions)
@@ -164,7 +164,7 @@ class AdaptiveNodes:
         }
 
     async def choose_nodes(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
-        """Choose nodes for what is missing, each need in turn, to start paths from."""
+        """Choose the initial nodes of paths for the open needs, each need in turn."""
         needs = state["needs"] or [state["question"]]
         by_words = await self._context.explorer.matching(needs, NODES_A_NEED)
         by_meaning: list[list[KeyElementRef]] = []
@@ -179,7 +179,7 @@ class AdaptiveNodes:
         return {"nodes": [{"id": node.id, "name": node.name} for node in nodes], "stalled": 0}
 
     async def join_paths(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
-        """Show the next turn what the paths noted and quoted."""
+        """Pass the notes and quotes of the paths to the next turn."""
         paths = sorted(state["paths"], key=lambda path: path["path"])
         quotes = [quote for path in paths for quote in path["quotes"]]
         places = [(quote["document_id"], quote["chunk"]) for quote in quotes]
@@ -233,7 +233,7 @@ class AdaptiveNodes:
     async def _decide(
         self, state: AdaptiveState, runtime: Runtime[None]
     ) -> tuple[Turn, TurnTask, Costs, Stopped]:
-        """The decision, its task as it was shown, the cost, and why it is the last if it is.
+        """The decision, its task as shown, the cost, and the reason to stop if it is final.
 
         Where the budget is used up, or no reply can be used, one more decision must answer.
         """
@@ -272,7 +272,7 @@ class AdaptiveNodes:
         passages: dict[str, str],
         shown: Sequence[Passage],
     ) -> tuple[list[KeptFinding], list[Plain]]:
-        """The new findings, and the run's quotes with those that stand in their passages.
+        """The new findings, and the run's quotes with the verified quotes of the findings.
 
         A quote from a fact that was `shown` becomes the sentence that the fact comes from.
         """
@@ -301,7 +301,7 @@ class AdaptiveNodes:
         return findings, quotes
 
     def _announce(self, shown: Sequence[Passage], runtime: Runtime[None]) -> None:
-        """Stream what the prompt showed: chunks in full, and facts."""
+        """Stream events for the texts in the prompt: chunks in full, and facts."""
         for one in shown:
             if one["whole"]:
                 place = one["title"], one["document_id"], one["index"]
@@ -329,13 +329,13 @@ def _whole(shown: Sequence[Passage]) -> list[str]:
 
 
 def _facts(passage: Passage) -> list[str]:
-    """The facts that a passage shows; a line that is none may stand behind them."""
+    """The facts that a passage shows, without a line that may follow them."""
     lines = passage["text"].splitlines()[: len(passage["facts"])]
     return [line.removeprefix("- ") for line in lines]
 
 
 def _summary(result: Result, shown: Result) -> str:
-    """The action with the numbers of those passages of its result that were shown."""
+    """The action with the numbers of the passages of its result that were shown."""
     numbers = " ".join(f"[{one['number']}]" for one in shown["passages"])
     nothing = "no room was left" if result["passages"] else "nothing new"
     return f"{result['action']}: {numbers or nothing}"

@@ -70,7 +70,7 @@ class PauseOptions:
 
 
 class Paginator:
-    """The rules for pause points in a text, by the sizes of pages; none is in a character."""
+    """The rules for pause points in a text by the sizes of pages, never within a grapheme."""
 
     def __init__(self, text: str, pagination: Pagination) -> None:
         self._text = text
@@ -78,7 +78,7 @@ class Paginator:
         self._paragraphs = [start for start, _ in line_spans(text)]
 
     def options_after(self, start: int) -> PauseOptions:
-        """List the pause points of a page that begins at `start`; at least its longest end."""
+        """List the pause points of a page that begins at `start`, at least its longest end."""
         most = self._pagination.max_words
         words = [word.start() for word in islice(_WORD.finditer(self._text, start), most + 1)]
         if len(words) <= most:

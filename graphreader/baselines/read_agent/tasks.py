@@ -232,7 +232,7 @@ class NextPageTask(PageChoiceTask[NextPage]):
         return self.memory_values() | self.pages_in_full() | {"most": str(self.most)}
 
     def shortcoming(self, decision: NextPage) -> str | None:
-        """Say why a page is useless: unknown or in full; a second such page means to stop."""
+        """Object to a page that is unknown or in full; a second such page means to stop."""
         if decision.page in self.read:
             return f"Page {decision.page} stands there in full: name another one, or 0 to stop."
         if not 0 <= decision.page <= len(self.memory):
@@ -283,5 +283,5 @@ class MemoryChoiceTask(FinalMemoryTask[TextChoice]):
     decision = TextChoice
 
     def by_rule(self) -> TextChoice:
-        """Choose the option whose own words one sentence has."""
+        """Choose the option of whose distinctive words a sentence has most."""
         return choose_by_rule(self.question, self.options, self.excerpts())

@@ -188,7 +188,7 @@ def _own_evidence(row: Row, documents: tuple[SourceText, ...]) -> Supporting:
 
 
 def lines_of(row: Row, document: int, text: str, ends: tuple[int, int]) -> Supporting:
-    """Make a place of evidence of the lines `ends` (first, last; from 0) of a document."""
+    """Make the evidence from the lines `ends` (first, last; from 0) of a document's text."""
     lines = text.split("\n")
     first, last = ends
     if not 0 <= first <= last < len(lines):

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from graphreader.documents import Document, identity
 from graphreader.errors import DocumentError, UsageError
-from graphreader.files import bounded_lines, file_source, structure_of
+from graphreader.files import bounded_lines, file_source, structural_bytes
 from graphreader.ingestion.loading.content import (
     Content,
     Refused,
@@ -346,8 +346,8 @@ MAX_STRUCTURE = 2**20
 def _line_content(line: bytes, number: int) -> tuple[str, Content]:
     if len(line) > MAX_BYTES:
         raise DocumentError(f"it has more than {MAX_BYTES / 2**20:,.0f} MiB.")
-    if structure_of(line) > MAX_STRUCTURE:
-        raise DocumentError(f"it has more than {MAX_STRUCTURE:,} characters beside its strings.")
+    if structural_bytes(line) > MAX_STRUCTURE:
+        raise DocumentError(f"it has more than {MAX_STRUCTURE:,} characters outside its strings.")
     try:
         record = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError:

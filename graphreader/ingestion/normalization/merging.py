@@ -235,7 +235,7 @@ def contains(longer: str, shorter: str) -> bool:
 
 
 def is_same_name(one: str, other: str, *, accents: bool = True) -> bool:
-    """Whether two keys are one name except for hyphens, points and, in names, `accents`."""
+    """Whether two keys differ only in hyphens, points and, with `accents`, accents of names."""
     one, other = space_hyphens(one), space_hyphens(other)
     if one == other:
         return True

@@ -1,4 +1,4 @@
-"""Start, search and stop of the embedded server of a folder, for parallel callers.
+"""Start, look-up and stop of the embedded server of a folder, for parallel callers.
 
 A process is the server of a folder if the state file names it and its command line fits.
 """
