@@ -7,6 +7,7 @@ start: these have no key and no proxy, and need the network only to fetch the ja
 """
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -19,8 +20,14 @@ from graphreader import waiting
 from graphreader.settings import Settings
 from tests import servers
 from tests.postgres import Postgres
+from tests.runs.forks import Forks
 from tests.snapshots import Snapshots
 from tests.terminal import Terminal
+
+# Bytecode is kept, also where the environment says otherwise, as that of containers does: each
+# process that a test starts would compile all libraries, which takes longer than most tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 TEST_URI = {name: os.environ.get(name) for name in servers.VARIABLES}
 CACHE = Settings.model_fields["cache"].get_default(call_default_factory=True)
@@ -88,6 +95,13 @@ def neo4j(neo4j_pool: servers.Pool) -> Iterator[Settings]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("graphreader.store.connection.SLOW_SECONDS", 60.0)
         yield neo4j_pool.settings(servers.VERSIONS[0])
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """Commands in processes of their own that need not import everything first."""
+    with Forks() as forks:
+        yield forks
 
 
 @pytest.fixture(scope="session")

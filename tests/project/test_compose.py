@@ -1,12 +1,13 @@
 """What Docker runs, as far as it can be tested without Docker, which ran none of it here."""
 
 import json
-import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ import yaml
 from graphreader.settings import Settings
 from graphreader.store.embedded.process import ServerHome
 from tests.project.markdown import ROOT, read
-from tests.terminal import environment_of
+from tests.runs.forks import Fork, Forks
+from tests.terminal import environment_of, wait_for
 
 FILE = ROOT / "docker-compose.yml"
 VARIABLE = re.compile(r"\$\{(\w+):([-?][^}]*)\}")
@@ -177,36 +179,37 @@ def test_the_image_has_the_package(tmp_path: Path) -> None:
 # The command of the image starts the server, which prints a first token once and asks for it; the
 # health check fails as long as nothing answers.
 @pytest.mark.slow
-def test_the_command_of_the_image(neo4j: Settings, tmp_path: Path) -> None:
+def test_the_command_of_the_image(forks: Forks, neo4j: Settings, tmp_path: Path) -> None:
     image = {name: text for _, name, text in instructions()}
-    (entry,), arguments = json.loads(image["ENTRYPOINT"]), json.loads(image["CMD"])
+    entry, arguments = json.loads(image["ENTRYPOINT"]), json.loads(image["CMD"])
     python, *check = json.loads(image["HEALTHCHECK"].partition(" CMD ")[2])
-    environment = {**os.environ, **environment_of(neo4j), "GRAPHREADER_HOME": str(tmp_path)}
+    environment = {**environment_of(neo4j), "GRAPHREADER_HOME": str(tmp_path)}
     secret, printed, statuses, healthy = "", [], [], []
-    for _ in range(2):
-        with subprocess.Popen(
-            [sys.executable, "-m", entry, *arguments, "--port", "0"],
-            env=environment,
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
-        ) as process:
-            assert process.stdout
-            try:
-                address = process.stdout.readline().split()[-1]
+    for lines in (2, 1):
+        serving = forks.start([*arguments, "--port", "0"], environment, tmp_path / f"{lines}")
+        out = tmp_path / f"{lines}" / "out.txt"
+        try:
+            wait_for(partial(ended_or_said, serving, out, lines))
+            said = [line.split()[-1] for line in out.read_text("utf-8").splitlines()]
+            address, secret = said[0], secret or said[1]
+            for headers in ({}, {"Authorization": f"Bearer {secret}"}):
                 url = f"{address}api/corpora"
-                secret = secret or process.stdout.readline().split()[-1]
-                for headers in ({}, {"Authorization": f"Bearer {secret}"}):
-                    statuses.append(httpx.get(url, headers=headers, timeout=60).status_code)
-                port = str(httpx.URL(address).port)
-                command = [sys.executable, *(one.replace("8321", port) for one in check)]
-                healthy.append(subprocess.run(command, check=False, stderr=-1).returncode)
-            finally:
-                process.terminate()
-            printed.append(process.stdout.read())
+                statuses.append(httpx.get(url, headers=headers, timeout=60).status_code)
+            port = str(httpx.URL(address).port)
+            command = [sys.executable, *(one.replace("8321", port) for one in check)]
+            healthy.append(subprocess.run(command, check=False, stderr=-1).returncode)
+        finally:
+            serving.signal(signal.SIGTERM)
+            printed.append(len(serving.end().out.splitlines()))
         healthy.append(subprocess.run(command, check=False, stderr=-1).returncode)
 
-    assert (entry, python) == ("graphreader", "python")
+    assert (entry, python) == (["graphreader"], "python")
     assert secret.startswith("gr_")
     assert statuses == [401, 200] * 2
     assert healthy == [0, 1] * 2
-    assert printed == ["", ""]
+    assert printed == [2, 1]
+
+
+def ended_or_said(fork: Fork, out: Path, lines: int) -> bool:
+    """Whether a command has printed some lines, or has ended."""
+    return out.read_text("utf-8").count("\n") >= lines or not fork.runs

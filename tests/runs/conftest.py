@@ -15,7 +15,6 @@ from graphreader.settings import Settings
 from graphreader.web.access import TokenStore
 from tests.runs import web_server, world
 from tests.runs.browser_window import OpenWindow, Window, chromium
-from tests.runs.forks import Forks
 
 
 @pytest.fixture
@@ -39,13 +38,6 @@ def at_home(
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """What goes wrong is tried again at once, or nearly."""
     monkeypatch.setattr(retry, "_FIRST_BACKOFF", 0.02)
-
-
-@pytest.fixture(scope="session")
-def forks() -> Iterator[Forks]:
-    """Commands in processes of their own that need not import everything first."""
-    with Forks() as forks:
-        yield forks
 
 
 @pytest.fixture(scope="session")

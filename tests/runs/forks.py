@@ -94,9 +94,13 @@ class Fork:
 
     def kill(self) -> bool:
         """Take its life without a warning; False where it had ended before."""
-        if self.runs:
-            os.kill(self._process, signal.SIGKILL)
+        self.signal(signal.SIGKILL)
         return self.end().code == -signal.SIGKILL
+
+    def signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.runs:
+            os.kill(self._process, number)
 
     def end(self, answer: str = "") -> Outcome:
         """Wait for its end, or for this answer; the code is below 0 where a signal ended it."""
