@@ -229,7 +229,9 @@ def test_lost_state_and_copied_home(
     assert embedded.running(settings) == server
 
 
-def reading_in(settings: Settings, texts: Path, begun: threading.Event) -> tuple[Any, int]:
+def reading_in(
+    settings: Settings, corpus: str, texts: Path, begun: threading.Event
+) -> tuple[Any, int]:
     """Read a folder in; `begun` is set when half of the chunks were asked for.
 
     Returns the report, or the error that ended it, and how many chunks were asked for.
@@ -246,7 +248,7 @@ def reading_in(settings: Settings, texts: Path, begun: threading.Event) -> tuple
     decider = world.scripted({}, {ExtractionTask: extract})
     decider.concurrency = 4
     try:
-        with world.reader(settings, "books", decider) as reader:
+        with world.reader(settings, corpus, decider) as reader:
             return reader.ingest(texts), len(asked)
     except GraphReaderError as error:
         return error, len(asked)
@@ -279,26 +281,26 @@ def test_ending_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 # Killed while texts are read in, its pid now that of another process, the server starts again: same
 # address, same password, and all that counted as read. The run goes on or ends with a sentence; the
-# next one asks only for the rest, up to the graph of an undisturbed run.
+# next one asks only for the rest, up to the graph of an undisturbed run on another server.
 def test_killed_server_is_started_again(
-    settings: Settings, server: RunningServer, tmp_path: Path
+    settings: Settings, server: RunningServer, neo4j: Settings, corpus: str, tmp_path: Path
 ) -> None:
     texts = world.write_files(tmp_path, {f"book{n}": [*FACTS][n::3] for n in range(3)})
     settings = settings.model_copy(update={"model": "offline", "embeddings": "offline"})
     named = settings.model_copy(update={"neo4j_uri": server.uri, "neo4j_password": server.password})
-    begun = threading.Event()
-    undisturbed, _ = reading_in(settings, texts, begun)
-    expected = digest.content(named, "books")
-    with GraphReader("books", settings=settings) as reader:
+    undisturbed, _ = reading_in(neo4j, corpus, texts, threading.Event())
+    expected = digest.content(neo4j, corpus)
+    with GraphReader(corpus, settings=neo4j) as reader:
         reader.delete(everything=True)
-    begun.clear()
+    begun = threading.Event()
     with ThreadPoolExecutor(1) as pool:
-        disturbed = pool.submit(reading_in, settings, texts, begun)
+        disturbed = pool.submit(reading_in, settings, corpus, texts, begun)
         assert begun.wait(60)
         before, again = kill_and_start(settings, server)
         outcome, _ = disturbed.result(180)
-    safe = ask(again, "MATCH (c:Chunk {corpus: 'books'}) WHERE c.error IS NULL RETURN count(c)")
-    completed, asked = reading_in(settings, texts, begun)
+    kept = f"MATCH (c:Chunk {{corpus: '{corpus}'}}) WHERE c.error IS NULL RETURN count(c)"
+    safe = ask(again, kept)
+    completed, asked = reading_in(settings, corpus, texts, begun)
 
     assert undisturbed.complete
     assert before is None
@@ -307,7 +309,7 @@ def test_killed_server_is_started_again(
     assert outcome.complete if isinstance(outcome, IngestReport) else "Neo4j" in str(outcome)
     assert completed.complete
     assert asked + safe == len(FACTS)
-    assert digest.content(named, "books") == expected
+    assert digest.content(named, corpus) == expected
 
 
 # A task that is cancelled while it starts a server leaves none, and has waited for that; the next

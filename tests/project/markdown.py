@@ -99,9 +99,13 @@ def _anchors(headings: list[str]) -> Iterator[str]:
 
 
 def part_of_joan(folder: Path) -> Path:
-    """Write the paragraphs on Joan of Arc's saints into a folder, a tenth of the example text."""
+    """Write some paragraphs on Joan of Arc into a folder, a tenth of the example text.
+
+    They tell of her saints, and have all names of the text that are spelled in two ways.
+    """
     text = (ROOT / "examples" / "joan_of_arc.txt").read_text("utf-8")
-    parts = [part for part in text.split("\n\n") if re.search(r"Benedict|Margaret|canoni", part)]
+    words = re.compile("Benedict|Margaret|canoni|Orleans|Saint-Loup")
+    parts = [part for part in text.split("\n\n") if words.search(part)]
     file = folder / "joan_of_arc.txt"
     file.write_text("\n\n".join(parts) + "\n", "utf-8")
     return file

@@ -1,9 +1,9 @@
 """Shell blocks of documents, run as a person types them, but for the seconds that imports take.
 
-`graphreader ...` and `python FILE.py ...` run in this process, and of `make demo` the commands that
-it runs, without what it installs. Lines that need a shell (pipes, files, other tools) are given to
-bash, where the `graphreader` on the path is the tested one. A line whose comment says `exit code 3`
-must end with that, any other with 0.
+`graphreader ...` runs in this process, also with one file as its input or for one of its outputs.
+So do `python FILE.py ...`, and of `make demo` the commands that it runs, without what it installs.
+Lines that need a shell (pipes, other tools) are given to bash, where the `graphreader` on the path
+is the tested one. A line whose comment says `exit code 3` must end with that, any other with 0.
 """
 
 import os
@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -28,6 +29,7 @@ _DEMO = (
 )
 
 _NEEDS_A_SHELL = re.compile(r"[|&;<>()$`*?\\]")
+_REDIRECTED = re.compile(r"(graphreader [^<>|]*) (<|>|2>) ([\w.]+)")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$`]*\"")
 _EXIT_CODE = re.compile(r"#.*\bexit code (\d+)")
 _INSTALLS = {"make", "pip", "uv", "docker", "apt-get", "brew", "sudo", "source"}
@@ -83,6 +85,8 @@ class Shell:
     def _line(self, line: str) -> Outcome:
         given, words = words_of(line)
         assert not _INSTALLS.intersection(words[:1]), f"to be listed as not run: {line}"
+        if found := _REDIRECTED.fullmatch(line):
+            return self._redirected(*found.groups())
         simple = not _NEEDS_A_SHELL.search(_QUOTED.sub("", line.partition(" #")[0]))
         if simple and words[:1] == ["graphreader"]:
             with same_environment(given):
@@ -94,6 +98,16 @@ class Shell:
             os.environ.update(word.split("=", 1) for word in words[1:])
             return Outcome(0, "", "", 0)
         return self._bash(line)
+
+    def _redirected(self, line: str, sign: str, name: str) -> Outcome:
+        file = self._terminal.folder / name
+        with file.open("w" if ">" in sign else "r", encoding="utf-8") as opened:
+            if sign == "<":
+                with patch.object(sys, "stdin", opened):
+                    return self._line(line)
+            done = self._line(line)
+            opened.write(done.out if sign == ">" else done.err)
+        return replace(done, **{"out" if sign == ">" else "err": ""})
 
     def _script(self, words: list[str]) -> Outcome:
         self._capfd.readouterr()

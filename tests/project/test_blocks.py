@@ -57,7 +57,7 @@ NOT_RUN = (
 )
 SHOWN = ("", "text", "mermaid")
 # Pages that show what the whole text on Joan of Arc gives; a tenth of it is read in less time.
-WHOLE = ("docs/start.md", "docs/models-and-cost.md", "docs/corpora-and-edits.md")
+WHOLE = ("docs/start.md", "docs/models-and-cost.md")
 USER = os.getuid() if hasattr(os, "getuid") else "user"
 LOCK = Path(tempfile.gettempdir(), f"graphreader-documents-{USER}.lock")
 # The variables of tracing and of a provider, which are not ours.

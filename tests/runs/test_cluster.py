@@ -1,8 +1,6 @@
 """Reading in on a Ray cluster of two nodes: the same graph, one limit, lost workers and nodes."""
 
-import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -10,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psutil
 import pytest
@@ -20,9 +19,10 @@ from graphreader.ingestion.report import IngestReport
 from graphreader.settings import Settings
 from graphreader.testing import ScriptedDecider
 from tests.runs import chronicle, digest, mind
+from tests.runs.forks import Forks
 from tests.runs.openai_faults import Body, Fault
 from tests.runs.openai_server import OpenAIServer
-from tests.terminal import environment_of, wait_for
+from tests.terminal import Outcome, environment_of, wait_for
 
 # Ray does not use loopback, but an address of this machine.
 OWN = [one.address for all_ in psutil.net_if_addrs().values() for one in all_ if "." in one.address]
@@ -77,9 +77,14 @@ def nodes() -> Iterator[Nodes]:
     nodes.close()
 
 
-@pytest.fixture
-def texts(tmp_path: Path) -> Path:
-    folder = chronicle.write(tmp_path / "texts", CHUNKS, FILES)
+@pytest.fixture(scope="module")
+def corpus() -> str:
+    return f"test-{uuid4().hex[:12]}"
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = chronicle.write(tmp_path_factory.mktemp("cluster") / "texts", CHUNKS, FILES)
     (folder / "page.html").write_text(HTML)
     return folder
 
@@ -113,22 +118,22 @@ class Reading:
     def graph(self) -> list[str]:
         return digest.content(self.base, self.corpus)
 
-    def forget(self, home: Path) -> None:
-        """Delete the corpus and begin without kept replies."""
-        self.server.requests.clear()
-        self.settings = self.settings.model_copy(update={"home": home})
-        with GraphReader(self.corpus, settings=self.base) as reader:
-            reader.delete(everything=True)
-
     def asked(self) -> Counter[Any]:
         return Counter(mind.passage(request.body) for request in self.server.requests)
 
-    def in_one_process(self, tmp_path: Path) -> list[str]:
-        """The graph of one process; nothing is left of it."""
-        assert self.read(None).complete
-        graph = self.graph()
-        self.forget(tmp_path / "second")
-        return graph
+
+@pytest.fixture(scope="module")
+def graph(
+    neo4j: Settings, corpus: str, texts: Path, tmp_path_factory: pytest.TempPathFactory
+) -> list[str]:
+    """The graph that one process makes of the texts; the corpus is deleted again."""
+    reading = Reading(neo4j, corpus, texts, tmp_path_factory.mktemp("one-process"))
+    with reading.server:
+        assert reading.read(None).complete
+    graph = reading.graph()
+    with GraphReader(corpus, settings=neo4j) as reader:
+        reader.delete(everything=True)
+    return graph
 
 
 @pytest.fixture
@@ -141,8 +146,7 @@ def reading(neo4j: Settings, corpus: str, texts: Path, tmp_path: Path) -> Iterat
 # Both make the same graph, ask once a chunk and keep the limit of requests at once. Files are
 # parsed, chunks read and vectors made by workers; a second run finds everything.
 @pytest.mark.filterwarnings(*RAY_WARNINGS)
-def test_same_graph(nodes: Nodes, reading: Reading, tmp_path: Path) -> None:
-    graph = reading.in_one_process(tmp_path)
+def test_same_graph(nodes: Nodes, reading: Reading, graph: list[str]) -> None:
     at_work = list[int]()
     reading.at_request[CHUNKS // 2] = lambda: at_work.append(len(workers()))
 
@@ -172,8 +176,7 @@ def test_budget(nodes: Nodes, reading: Reading) -> None:
 # A worker and a node are killed while they ask: their work is done again, and no other.
 @pytest.mark.filterwarnings(*RAY_WARNINGS)
 @pytest.mark.parametrize("lost", ["worker", "node"])
-def test_lost(nodes: Nodes, reading: Reading, tmp_path: Path, lost: str) -> None:
-    graph = reading.in_one_process(tmp_path)
+def test_lost(nodes: Nodes, reading: Reading, graph: list[str], lost: str) -> None:
     kill = (lambda: workers()[0].kill()) if lost == "worker" else nodes.remove
     reading.at_request[CHUNKS // 2] = kill
 
@@ -186,30 +189,32 @@ def test_lost(nodes: Nodes, reading: Reading, tmp_path: Path, lost: str) -> None
     assert reading.asked().total() <= CHUNKS + 1 + IN_FLIGHT
 
 
-# The process that writes is killed, or stopped by Ctrl-C; the same command ends with that graph.
+# The process that writes is stopped by Ctrl-C, and the next one killed; the same command ends with
+# that graph.
 @pytest.mark.filterwarnings(*RAY_WARNINGS)
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_stopped(nodes: Nodes, reading: Reading, tmp_path: Path, number: int) -> None:
-    graph = reading.in_one_process(tmp_path)
+def test_stopped(
+    nodes: Nodes, reading: Reading, graph: list[str], forks: Forks, tmp_path: Path
+) -> None:
     reading.thinking = 0.1
     values = chronicle.environment(reading.settings) | environment_of(reading.settings)
-    command = [sys.executable, "-m", "graphreader", "ingest", str(reading.texts)]
-    with subprocess.Popen(
-        [*command, "--corpus", reading.corpus, "--ray", nodes.address],
-        env=os.environ | values,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        requests = reading.server.requests
-        wait_for(lambda: len(requests) > CHUNKS // 2 or process.poll() is not None, 60.0)
-        process.send_signal(number)
-        _, said = process.communicate()
+    command = ["ingest", str(reading.texts), "--corpus", reading.corpus, "--ray", nodes.address]
 
-    assert process.returncode == (-9 if number == signal.SIGKILL else 130), said
-    wait_for(lambda: not workers())
+    def stopped_by(number: int) -> Outcome:
+        requests = reading.server.requests
+        wanted = len(requests) + CHUNKS // 3
+        writing = forks.start(command, values, tmp_path / "outputs")
+        wait_for(lambda: len(requests) >= wanted or not writing.runs, 60.0)
+        writing.signal(number)
+        outcome = writing.end()
+        wait_for(lambda: not workers())
+        return outcome
+
+    ended = [stopped_by(number) for number in (signal.SIGINT, signal.SIGKILL)]
+
+    assert [one.code for one in ended] == [130, -signal.SIGKILL], ended
     assert reading.read(nodes.address).complete
     assert reading.graph() == graph
-    assert reading.asked().total() <= CHUNKS + 1 + IN_FLIGHT
+    assert reading.asked().total() <= CHUNKS + 1 + 2 * IN_FLIGHT
 
 
 # Errors are those of one process: of the key, of what cannot be sent, of an address without Ray.
