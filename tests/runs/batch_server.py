@@ -4,18 +4,22 @@ A batch stays in progress until the test ends it. Its results are in reverse ord
 """
 
 import json
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
-from email import message_from_bytes
 from typing import Any, Literal
 
-from tests.runs.loopback import Handler, Loopback
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from tests.runs.loopback import Loopback
 from tests.runs.openai_faults import Body, Fault
 from tests.runs.openai_replies import completion
+from tests.runs.other_servers import chat_of, message
 
 KEY = "sk-batch-4711"
+FILE = {"bytes": 1, "created_at": 0, "filename": "f", "purpose": "batch", "status": "processed"}
 Outcome = Literal["", "expired", "malformed", "missing", "server error", "invalid", "cut off"]
 
 
@@ -24,9 +28,10 @@ class BatchServer(Loopback):
 
     `outcome` says what becomes of a request in a batch instead of a reply, from its messages and
     how often it was in a batch before. `after_create` is called when a batch exists, before the
-    client knows. With `ends_at_once` a batch ends when the client looks at it for the second time,
-    with `fails` OpenAI's batches end in their validation. `rounds` are the messages
-    of each batch in the order of creation, `direct` those of single requests.
+    client knows; where it raises an OSError, the client never does. With `ends_at_once` a batch
+    ends when the client looks at it for the second time, with `fails` OpenAI's batches end in their
+    validation. `rounds` are the messages of each batch in the order of creation, `direct` those of
+    single requests.
     """
 
     def __init__(
@@ -39,7 +44,7 @@ class BatchServer(Loopback):
         fails: str = "",
         has_batches: bool = True,
     ) -> None:
-        super().__init__(_Handler)
+        super().__init__()
         self.reply = reply
         self.outcome = outcome
         self.after_create = after_create
@@ -50,8 +55,6 @@ class BatchServer(Loopback):
         self.batches: list[Body] = []
         self.rounds: list[list[Body]] = []
         self.direct: list[Body] = []
-        self.largest = 0
-        self.lock = threading.Lock()
 
     def end(self, *, expired: bool = False) -> None:
         """End all batches that are in progress; `expired`: without any reply."""
@@ -62,151 +65,114 @@ class BatchServer(Loopback):
                     self._result(batch, one, expired) for one in reversed(batch["requests"])
                 ]
 
-    def look(self, batch: Body) -> Body:
-        """A batch that the client asks for."""
-        batch["looks"] += 1
-        if self.ends_at_once and batch["looks"] > 1:
-            self.end()
-        return batch
+    async def answer(self, request: Request) -> Response | None:
+        path = request.url.path.strip("/").split("/")[1:]
+        key = request.headers.get("x-api-key") or request.headers.get("authorization", "")
+        if path == ["models"]:
+            return JSONResponse({"object": "list", "data": []})
+        if key.removeprefix("Bearer ") != KEY:
+            return _failure(401, "invalid key")
+        if not self.has_batches and "chat" not in path:
+            return _failure(404, "no such address")
+        if request.method == "GET":
+            return self._look(path)
+        match path:
+            case ["files"]:
+                id_ = f"file_{len(self.files)}"
+                async with request.form() as form:
+                    self.files[id_] = await form["file"].read()  # type: ignore[union-attr]
+                return JSONResponse({"id": id_, "object": "file", **FILE})
+            case ["batches"] | ["messages", "batches"]:
+                return await self._create(await request.json())
+            case ["chat", "completions"] | ["messages"]:
+                self.direct.append(body := await request.json())
+                return JSONResponse(self._reply(body))
+        return _failure(404, "not found")
 
-    def create(self, requests: list[Body], **more: Any) -> Body:
-        """Keep a new batch; its requests are those of the provider."""
-        number = len(self.batches) + 1
-        batch = {"id": f"batch_{number}", "requests": requests, "ended": False, "lines": []}
-        self.batches.append({**batch, **more, "created": time.time(), "looks": 0})
-        self.rounds.append([_chat(one) for one in requests])
-        self.after_create()
-        return self.batches[-1]
+    def _look(self, path: list[str]) -> Response:
+        """Answer a request about batches or their results."""
+        batches = {one["id"]: one for one in self.batches}
+        match path:
+            case ["batches"] | ["messages", "batches"]:
+                newest = [self._shown(one) for one in reversed(self.batches)]
+                ends = {"first_id": None, "last_id": None, "has_more": False}
+                return JSONResponse({"object": "list", "data": newest, **ends})
+            case ["batches", id_] | ["messages", "batches", id_] if id_ in batches:
+                batches[id_]["looks"] += 1
+                if self.ends_at_once and batches[id_]["looks"] > 1:
+                    self.end()
+                return JSONResponse(self._shown(batches[id_]))
+            case ["files", id_, "content"]:
+                id_, _, kind = id_.partition("-")
+                return Response("\n".join(one for of, one in batches[id_]["lines"] if of == kind))
+            case ["messages", "batches", id_, "results"]:
+                return Response("\n".join(one for _, one in batches[id_]["lines"]))
+        return _failure(404, "not found")
 
-    def answer(self, body: Body, *, whole: bool = True) -> Body:
-        """The reply to a request of either provider, in its format, `whole` or cut off."""
-        chat = _chat({"params": body})
-        good = self.reply(chat)
-        text = good if isinstance(good, str) else json.dumps(good)
-        text = text if whole else text[:20]
-        if body["messages"][0]["role"] == "system":
-            fault = Fault(finish_reason="stop" if whole else "length")
-            return completion(body, text, fault, usage=True)
-        return {
-            "id": "msg_1",
-            "type": "message",
-            "role": "assistant",
-            "model": body["model"],
-            "content": [{"type": "text", "text": text}],
-            "stop_reason": "end_turn" if whole else "max_tokens",
-            "stop_sequence": None,
-            "usage": {"input_tokens": 100, "output_tokens": 10},
+    async def _create(self, given: Body) -> Response | None:
+        """Keep a new batch, with requests in the format of its provider."""
+        requests, metadata = given.get("requests"), given.get("metadata")
+        if requests is None:
+            lines = self.files[given["input_file_id"]].decode().splitlines()
+            requests = [json.loads(one) for one in lines]
+            assert {one["url"] for one in requests} == {given["endpoint"]}
+        batch = {
+            "id": f"batch_{len(self.batches) + 1}",
+            "requests": requests,
+            "metadata": metadata,
+            "ended": False,
+            "lines": [],
+            "created": time.time(),
+            "looks": 0,
         }
+        self.batches.append(batch)
+        self.rounds.append([_chat(one) for one in requests])
+        try:
+            await run_in_threadpool(self.after_create)
+        except OSError:
+            return None
+        return JSONResponse(self._shown(batch))
+
+    def _reply(self, body: Body, fault: Fault = Fault()) -> Body:  # noqa: B008
+        """The reply to a request of either provider, in its format."""
+        text = fault.text(lambda: self.reply(chat_of(body)))
+        text = text[:20] if fault.finish_reason == "length" else text
+        if body["messages"][0]["role"] == "system":
+            return completion(body, text, fault, usage=True)
+        return message(body, text, fault)
 
     def _result(self, batch: Body, request: Body, expired: bool) -> tuple[str, str]:
         """A line of the results, and whether it is one of "replies" or of "errors"."""
-        chat, key = _chat(request), request["custom_id"]
+        chat = _chat(request)
         before = sum(chat in one for one in self.rounds[: self.batches.index(batch)])
         outcome = "expired" if expired else self.outcome(json.dumps(chat), before)
         if outcome in ("missing", "malformed"):
             return "replies", '{"custom_id": ' if outcome == "malformed" else ""
-        is_openai = "body" in request
-        result: Body
+        status = {"invalid": 400, "server error": 500}.get(outcome, 200)
+        content: Body = {}
         if outcome in ("", "cut off"):
-            reply = self.answer(request.get("body") or request["params"], whole=not outcome)
-            result = {"type": "succeeded", "message": reply}
-            response = {"status_code": 200, "request_id": "r", "body": reply}
-        elif outcome == "expired":
-            result = {"type": "expired"}
-            response = {}
-        else:
+            fault = Fault(finish_reason="length") if outcome else Fault()
+            content = self._reply(request.get("body") or request["params"], fault)
+        elif status != 200:
             kind = "invalid_request_error" if outcome == "invalid" else "api_error"
             error = {"type": kind, "message": f"a scripted {outcome}"}
-            result = {"type": "errored", "error": {"type": "error", "error": error}}
-            status = 400 if outcome == "invalid" else 500
-            response = {"status_code": status, "request_id": "r", "body": {"error": error}}
-        line: Body = {"custom_id": key, "result": result}
-        if is_openai:
-            failure = None if response else {"code": "batch_expired", "message": "It expired."}
-            line = {"id": "l", "custom_id": key, "response": response or None, "error": failure}
-        return "replies" if result["type"] == "succeeded" else "errors", json.dumps(line)
-
-
-def _chat(request: Body) -> Body:
-    """The messages of a request of either provider, as OpenAI has them."""
-    body = request.get("body") or request["params"]
-    system = [{"role": "system", "content": body["system"]}] if "system" in body else []
-    return {"messages": [*system, *body["messages"]]}
-
-
-class _Handler(Handler):
-    @property
-    def fake(self) -> BatchServer:
-        server: BatchServer = self.server.fake
-        return server
-
-    def do_GET(self) -> None:
-        path = self.path.partition("?")[0].strip("/").split("/")[1:]
-        if path == ["models"]:
-            return self.send(200, {"object": "list", "data": []})
-        if not self._is_welcome():
-            return None
-        with self.fake.lock:
-            batches = {one["id"]: one for one in self.fake.batches}
-            match path:
-                case ["batches"] | ["messages", "batches"]:
-                    newest = [self._batch(one) for one in reversed(batches.values())]
-                    ends = {"first_id": None, "last_id": None, "has_more": False}
-                    return self.send(200, {"object": "list", "data": newest, **ends})
-                case ["batches", id_] | ["messages", "batches", id_] if id_ in batches:
-                    return self.send(200, self._batch(self.fake.look(batches[id_])))
-                case ["files", id_, "content"]:
-                    batch, _, kind = id_.partition("-")
-                    return self._send_lines(batches[batch], kind)
-                case ["messages", "batches", id_, "results"]:
-                    return self._send_lines(batches[id_], "")
-        return self._fail(404, "not found")
-
-    def do_POST(self) -> None:
-        body = self.body()
-        if not self._is_welcome():
-            return None
-        with self.fake.lock:
-            self.fake.largest = max(self.fake.largest, len(body))
-            match self.path.partition("?")[0].strip("/").split("/")[1:]:
-                case ["files"]:
-                    id_ = f"file_{len(self.fake.files)}"
-                    self.fake.files[id_] = _uploaded(self.headers["content-type"], body)
-                    return self.send(200, {"id": id_, "object": "file", **_FILE})
-                case ["batches"]:
-                    given = json.loads(body)
-                    lines = self.fake.files[given["input_file_id"]].decode().splitlines()
-                    assert {json.loads(one)["url"] for one in lines} == {given["endpoint"]}
-                    batch = self.fake.create(
-                        [json.loads(one) for one in lines], metadata=given["metadata"]
-                    )
-                    return self.send(200, self._batch(batch))
-                case ["messages", "batches"]:
-                    return self.send(
-                        200, self._batch(self.fake.create(json.loads(body)["requests"]))
-                    )
-                case ["chat", "completions"] | ["messages"]:
-                    self.fake.direct.append(json.loads(body))
-                    return self.send(200, self.fake.answer(json.loads(body)))
-        return self._fail(404, "not found")
-
-    def _is_welcome(self) -> bool:
-        key = self.headers.get("x-api-key") or self.headers.get("authorization", "")
-        if key.removeprefix("Bearer ") != KEY:
-            self._fail(401, "invalid key")
-        elif self.fake.has_batches or "chat" in self.path:
-            return True
+            content = {"type": "error", "error": error}
+        line: Body = {"custom_id": request["custom_id"]}
+        if "params" in request:
+            kind, name = ("succeeded", "message") if status == 200 else ("errored", "error")
+            line["result"] = {"type": kind, name: content} if content else {"type": "expired"}
         else:
-            self._fail(404, "no such address")
-        return False
+            response = {"status_code": status, "request_id": "r", "body": content}
+            failure = {"code": "batch_expired", "message": "It expired."}
+            line |= {"id": "l", "response": response if content else None}
+            line["error"] = None if content else failure
+        return "replies" if content and status == 200 else "errors", json.dumps(line)
 
-    def _batch(self, batch: Body) -> Body:
+    def _shown(self, batch: Body) -> Body:
         """A batch as its provider shows it."""
-        size, ended = len(batch["requests"]), batch["ended"]
-        if "metadata" not in batch:
+        size, ended, kinds = len(batch["requests"]), batch["ended"], dict(batch["lines"])
+        if batch["metadata"] is None:
             replies = sum(kind == "replies" and bool(line) for kind, line in batch["lines"])
-            rest = ("canceled", "expired") if ended else ("errored", "canceled", "expired")
-            counts = {"processing": 0 if ended else size, "succeeded": replies}
             created = datetime.fromtimestamp(batch["created"], UTC).isoformat()
             return {
                 "id": batch["id"],
@@ -215,14 +181,14 @@ class _Handler(Handler):
                 "expires_at": created,
                 "processing_status": "ended" if ended else "in_progress",
                 "request_counts": {
-                    **counts,
+                    "processing": 0 if ended else size,
+                    "succeeded": replies,
                     "errored": size - replies if ended else 0,
-                    **dict.fromkeys(rest, 0),
+                    "canceled": 0,
+                    "expired": 0,
                 },
-                "results_url": f"{self.fake.url}/v1/messages/batches/{batch['id']}/results",
+                "results_url": f"{self.url}/v1/messages/batches/{batch['id']}/results",
             }
-        status = "failed" if self.fake.fails else "completed" if ended else "in_progress"
-        kinds = {kind for kind, _ in batch["lines"]}
         return {
             "id": batch["id"],
             "object": "batch",
@@ -230,34 +196,18 @@ class _Handler(Handler):
             "created_at": int(batch["created"]),
             "endpoint": "/v1/chat/completions",
             "input_file_id": "file",
-            "status": status,
+            "status": "failed" if self.fails else "completed" if ended else "in_progress",
             "metadata": batch["metadata"],
-            "errors": {"data": [{"message": self.fake.fails}]} if self.fake.fails else None,
+            "errors": {"data": [{"message": self.fails}]} if self.fails else None,
             "request_counts": {"total": size, "completed": 0, "failed": 0},
             "output_file_id": f"{batch['id']}-replies" if "replies" in kinds else None,
             "error_file_id": f"{batch['id']}-errors" if "errors" in kinds else None,
         }
 
-    def _send_lines(self, batch: Body, kind: str) -> None:
-        lines = [line for one, line in batch["lines"] if one == kind or not kind]
-        data = "\n".join(lines).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/octet-stream")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
 
-    def _fail(self, status: int, message: str) -> None:
-        self.send(status, {"type": "error", "error": {"type": "e", "message": message}})
+def _chat(request: Body) -> Body:
+    return chat_of(request.get("body") or request["params"])
 
 
-_FILE = {"bytes": 1, "created_at": 0, "filename": "f", "purpose": "batch", "status": "processed"}
-
-
-def _uploaded(kind: str, body: bytes) -> bytes:
-    """The file of a multipart form."""
-    form = message_from_bytes(f"content-type: {kind}\n\n".encode() + body)
-    parts: Mapping[Any, Any] = {
-        part.get_param("name", header="content-disposition"): part for part in form.walk()
-    }
-    return bytes(parts["file"].get_payload(decode=True))
+def _failure(status: int, text: str) -> Response:
+    return JSONResponse({"type": "error", "error": {"type": "e", "message": text}}, status)

@@ -1,80 +1,85 @@
-"""What the tests' servers have in common: HTTP on a free port of loopback, with threads, quiet."""
+"""The base of the tests' HTTP servers: an ASGI application on a free port of loopback."""
 
-import json
-import sys
+import asyncio
+import socket
 import threading
-from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Coroutine
+from functools import cache
 from typing import Any, Self
+
+import uvicorn
+from starlette.requests import Request
+from starlette.responses import Response
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+
+@cache
+def event_loop() -> asyncio.AbstractEventLoop:
+    """The event loop of all servers of this process, in a thread of its own."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    return loop
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine in the servers' event loop, and wait for its end."""
+    asyncio.run_coroutine_threadsafe(work, event_loop()).result(10)
 
 
 class Loopback:
-    """Serves from entering to leaving; its handlers find it as `self.server.fake`."""
+    """Serves from entering to leaving; `answer` gives the response to a request.
 
-    def __init__(self, handler: "type[Handler]") -> None:
-        self._http = _Http(("127.0.0.1", 0), handler)
-        self._http.fake = self
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+    Where it gives None, the connection is closed without a response.
+    """
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        # asyncio leaves Nagle's delay to sockets that it did not make.
+        self._listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._port = self._listener.getsockname()[1]
+        config = uvicorn.Config(self, lifespan="off", log_config=None, timeout_keep_alive=60)
+        self._state = ServerState()
+        self._protocol = lambda: H11Protocol(config, self._state, {})
 
     @property
     def url(self) -> str:
         """The address without a path."""
-        return f"http://127.0.0.1:{self._http.server_port}"
+        return f"http://127.0.0.1:{self._port}"
+
+    async def answer(self, request: Request) -> Response | None:
+        raise NotImplementedError
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        request = Request(scope, receive)
+        if response := await self.answer(request):
+            await response(scope, receive, send)
+        else:
+            await drop(request)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        run(self._open())
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-        self._thread.join()
+        run(self._close())
+
+    async def _open(self) -> None:
+        self._server = await event_loop().create_server(self._protocol, sock=self._listener)
+
+    async def _close(self) -> None:
+        self._server.close()
+        for connection in self._state.connections:
+            connection.transport.abort()
 
 
-class _Http(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-    fake: Any
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Quiet where a client hung up; a mistake of the test's own script is printed."""
-        if not isinstance(sys.exception(), OSError):
-            super().handle_error(request, client_address)
+async def hang_up(request: Request) -> None:
+    """Wait until the client of a request closes the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
-class Handler(BaseHTTPRequestHandler):
-    """A connection that stays open, on which what is sent at once leaves at once."""
-
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    wbufsize = -1
-    timeout = 5
-    server: _Http
-
-    def log_message(self, *_: object) -> None:
-        """Quiet."""
-
-    def body(self) -> bytes:
-        """What the request brings."""
-        return self.rfile.read(int(self.headers["content-length"]))
-
-    def send(self, status: int, content: object, headers: Mapping[str, str] | None = None) -> None:
-        """Answer with one JSON value."""
-        data = json.dumps(content).encode()
-        self.send_response(status)
-        for name, value in {"content-type": "application/json", **(headers or {})}.items():
-            self.send_header(name, value)
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def begin_stream(self, kind: str) -> None:
-        """The end of the head of an answer in parts."""
-        self.send_header("content-type", kind)
-        self.send_header("transfer-encoding", "chunked")
-        self.end_headers()
-
-    def send_part(self, part: bytes) -> None:
-        """One part; the empty one is the end."""
-        self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
-        self.wfile.flush()
+async def drop(request: Request) -> None:
+    """Close the connection of a request, whatever of the response is still to come."""
+    request.receive.__self__.transport.close()
+    await hang_up(request)

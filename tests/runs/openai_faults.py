@@ -22,8 +22,9 @@ class Fault:
 
     `status` with `message`, `code` and `headers`; `hang`: no reply at all; `drop`: the connection
     is closed; `breaks`: a stream's is in the middle, or the stream ends there as if it were whole;
-    `content`: this text instead of the reply; `refusal`: OpenAI's refusal; `change`: the reply is
-    altered by it, or lost where it gives None. `harmless`: the reply is still good.
+    `content`: this text instead of the reply; `refusal`: OpenAI's refusal; `thinking` goes before
+    the reply of other providers; `change`: the reply is altered by it, or lost where it gives None.
+    `harmless`: the reply is still good.
     """
 
     status: int = 200
@@ -36,6 +37,7 @@ class Fault:
     content: str | None = None
     finish_reason: str = "stop"
     refusal: str | None = None
+    thinking: str = ""
     change: Change | None = None
     harmless: bool = False
 

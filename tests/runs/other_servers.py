@@ -1,220 +1,128 @@
-"""Servers on loopback that speak Anthropic's and Ollama's protocols; replies are a function of the
-request.
+"""Servers on loopback that speak Anthropic's and Ollama's protocols.
 
 They are as narrow as the real ones: Anthropic's wants `max_tokens` and knows no seed, Ollama's
 knows its models, and streams unless told not to. They never sleep.
 """
 
 import json
-import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
-from tests.runs.loopback import Handler, Loopback
+from tests.runs.model_server import ModelServer
+from tests.runs.openai_faults import Body, Fault
 
-Body = dict[str, Any]
-
-_PIECE = 40  # characters of one event
 _THINKING_TOKENS = 900
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """What happens to one request: a status with `message`, or a reply.
-
-    `text` stands instead of the reply, `thinking` goes before it, `stop` is why it ends in the
-    words of the protocol.
-    """
-
-    status: int = 200
-    message: str = "a scripted failure"
-    text: str | None = None
-    thinking: str = ""
-    stop: str = ""
-
-
-class Server(Loopback):
-    """`reply` gets what was asked as OpenAI's messages, and gives the content.
-
-    `turns` are used up one a request. `requests` keeps the bodies, `keys` the keys that came along.
-    """
-
-    def __init__(
-        self,
-        reply: Callable[[Body], Any] = lambda body: {},
-        *,
-        turns: Iterable[Turn] = (),
-        always: Turn | None = None,
-    ) -> None:
-        super().__init__(_Handler)
-        self.reply = reply
-        self.turns = deque(turns)
-        self.always = always
-        self.requests: list[Body] = []
-        self.keys: set[str] = set()
-        self._lock = threading.Lock()
-
-    def handle(self, path: str, headers: Mapping[str, str], body: Body) -> "_Answer":
-        raise NotImplementedError
-
-    def _next(self, body: Body) -> Turn:
-        with self._lock:
-            self.requests.append(body)
-            return self.turns.popleft() if self.turns else self.always or Turn()
-
-    def _text(self, turn: Turn, messages: list[Body]) -> str:
-        if turn.text is not None:
-            return turn.text
-        good = self.reply({"messages": messages})
-        return good if isinstance(good, str) else json.dumps(good, ensure_ascii=False)
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """A status and one object, or several as the lines of a stream."""
-
-    status: int
-    content: Body | list[Body]
-
-
-class AnthropicServer(Server):
+class AnthropicServer(ModelServer):
     """Speaks /v1/messages as api.anthropic.com does, streamed where that is asked for."""
 
-    def handle(self, path: str, headers: Mapping[str, str], body: Body) -> _Answer:
-        if path != "/v1/messages":
-            return self._failed(Turn(404, "Not Found"))
-        self.keys.add(_key(headers))
-        turn = self._next(body)
+    path = "/v1/messages"
+
+    def refused(self, body: Body) -> Fault | None:
         for name in ("model", "max_tokens", "messages"):
             if name not in body:
-                return self._failed(Turn(400, f"{name}: Field required"))
+                return Fault(400, f"{name}: Field required")
         for name in ("seed", "response_format", "num_predict"):
             if name in body:
-                return self._failed(Turn(400, f"{name}: Extra inputs are not permitted"))
-        if turn.status != 200:
-            return self._failed(turn)
-        message = self._message(body, turn)
-        return _Answer(200, list(_events(message)) if body.get("stream") else message)
+                return Fault(400, f"{name}: Extra inputs are not permitted")
+        return None
 
-    def _failed(self, turn: Turn) -> _Answer:
-        error = {"type": "api_error", "message": turn.message}
-        content = {"type": "error", "error": error, "request_id": "req_1"}
-        return _Answer(turn.status, content)
+    def chat(self, body: Body) -> Body:
+        return chat_of(body)
 
-    def _message(self, body: Body, turn: Turn) -> Body:
-        system = {"role": "system", "content": body.get("system", "")}
-        text = self._text(turn, [system, *body["messages"]])
-        content: list[Body] = []
-        if turn.thinking:
-            content.append({"type": "thinking", "thinking": turn.thinking, "signature": "s"})
-        if text:
-            content.append({"type": "text", "text": text})
-        return {
-            "id": "msg_1",
-            "type": "message",
-            "role": "assistant",
-            "model": body["model"],
-            "content": content,
-            "stop_reason": turn.stop or "end_turn",
-            "stop_sequence": None,
-            "usage": {
-                "input_tokens": 30,
-                "cache_creation_input_tokens": 0,
-                "cache_read_input_tokens": 70,
-                "output_tokens": 10 + (_THINKING_TOKENS if turn.thinking else 0),
-            },
-        }
+    def error(self, fault: Fault) -> Body:
+        error = {"type": "api_error", "message": fault.message}
+        return {"type": "error", "error": error, "request_id": "req_1"}
+
+    def whole(self, body: Body, text: str, fault: Fault) -> Body:
+        return message(body, text, fault)
+
+    def events(self, body: Body, text: str, fault: Fault) -> Iterator[str]:
+        """Each block begins empty and grows by deltas."""
+        for one in self._events(message(body, text, fault)):
+            yield f"event: {one['type']}\ndata: {json.dumps(one)}\n\n"
+
+    def _events(self, message: Body) -> Iterator[Body]:
+        usage = {**message["usage"], "output_tokens": 1}
+        begun = {**message, "content": [], "stop_reason": None, "usage": usage}
+        yield {"type": "message_start", "message": begun}
+        for index, block in enumerate(message["content"]):
+            at, kind = {"index": index}, block["type"]
+            yield {"type": "content_block_start", **at, "content_block": {**block, kind: ""}}
+            for start in range(0, len(block[kind]), self.piece):
+                delta = {"type": f"{kind}_delta", kind: block[kind][start : start + self.piece]}
+                yield {"type": "content_block_delta", **at, "delta": delta}
+            yield {"type": "content_block_stop", **at}
+        ended = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+        yield {"type": "message_delta", "delta": ended, "usage": message["usage"]}  # of the whole
+        yield {"type": "message_stop"}
 
 
-def _events(message: Body) -> Iterator[Body]:
-    """Anthropic's stream of a message: each block begins empty and grows by deltas."""
-    usage = {**message["usage"], "output_tokens": 1}
-    begun = {**message, "content": [], "stop_reason": None, "usage": usage}
-    yield {"type": "message_start", "message": begun}
-    for index, block in enumerate(message["content"]):
-        at, kind = {"index": index}, block["type"]
-        yield {"type": "content_block_start", **at, "content_block": {**block, kind: ""}}
-        for start in range(0, len(block[kind]), _PIECE):
-            delta = {"type": f"{kind}_delta", kind: block[kind][start : start + _PIECE]}
-            yield {"type": "content_block_delta", **at, "delta": delta}
-        yield {"type": "content_block_stop", **at}
-    ended = {"stop_reason": message["stop_reason"], "stop_sequence": None}
-    yield {"type": "message_delta", "delta": ended, "usage": message["usage"]}  # of the whole
-    yield {"type": "message_stop"}
+def chat_of(body: Body) -> Body:
+    """OpenAI's messages of a request to either provider."""
+    system = [{"role": "system", "content": body["system"]}] if "system" in body else []
+    return {"messages": [*system, *body["messages"]]}
 
 
-class OllamaServer(Server):
+def message(body: Body, text: str, fault: Fault) -> Body:
+    """A reply in Anthropic's format."""
+    thinking = {"type": "thinking", "thinking": fault.thinking, "signature": "s"}
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": body["model"],
+        "content": [
+            *([thinking] if fault.thinking else []),
+            *([{"type": "text", "text": text}] if text else []),
+        ],
+        "stop_reason": {"stop": "end_turn", "length": "max_tokens"}[fault.finish_reason],
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": 30,
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 70,
+            "output_tokens": 10 + (_THINKING_TOKENS if fault.thinking else 0),
+        },
+    }
+
+
+class OllamaServer(ModelServer):
     """Speaks /api/chat as Ollama does, with streams; `models` are those that are pulled."""
 
+    path = "/api/chat"
+    media_type = "application/x-ndjson"
     models = ("qwen3:8b", "llama3.1")
 
-    def handle(self, path: str, headers: Mapping[str, str], body: Body) -> _Answer:
-        if path != "/api/chat":
-            return _Answer(404, {"error": "404 page not found"})
-        self.keys.add(_key(headers))
-        turn = self._next(body)
-        if body["model"] not in self.models:
-            return _Answer(404, {"error": f"model '{body['model']}' not found"})
-        if turn.status != 200:
-            return _Answer(turn.status, {"error": turn.message})
-        lines = list(self._lines(body, turn))
-        return _Answer(200, lines if body.get("stream", True) else _joined(lines))
+    def refused(self, body: Body) -> Fault | None:
+        known = body["model"] in self.models
+        return None if known else Fault(404, f"model '{body['model']}' not found")
 
-    def _lines(self, body: Body, turn: Turn) -> Iterator[Body]:
-        text = self._text(turn, body["messages"])
-        for start in range(0, len(turn.thinking), _PIECE):
-            yield self._line(body, "", thinking=turn.thinking[start : start + _PIECE])
-        for start in range(0, len(text), _PIECE):
-            yield self._line(body, text[start : start + _PIECE])
-        yield {
-            **self._line(body, ""),
-            "done": True,
-            "done_reason": turn.stop or "stop",
-            "prompt_eval_count": 100,
-            "eval_count": 10 + (_THINKING_TOKENS if turn.thinking else 0),
-        }
+    def error(self, fault: Fault) -> Body:
+        return {"error": fault.message}
 
-    def _line(self, body: Body, content: str, **more: Any) -> Body:
-        message = {"role": "assistant", "content": content, **more}
-        created = "2026-11-21T00:00:00Z"
-        return {"model": body["model"], "created_at": created, "message": message, "done": False}
+    def streams(self, body: Body) -> bool:
+        return bool(body.get("stream", True))
 
+    def whole(self, body: Body, text: str, fault: Fault) -> Body:
+        said = {"content": text, **({"thinking": fault.thinking} if fault.thinking else {})}
+        return {**self._line(body, said), **self._end(fault)}
 
-def _key(headers: Mapping[str, str]) -> str:
-    """The key that came along, in either of the headers in which clients put it."""
-    return headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
+    def events(self, body: Body, text: str, fault: Fault) -> Iterator[str]:
+        """A line for each piece, and one for the end."""
+        thinking, piece = fault.thinking, self.piece
+        for start in range(0, len(thinking), piece):
+            said = {"content": "", "thinking": thinking[start : start + piece]}
+            yield json.dumps(self._line(body, said)) + "\n"
+        for start in range(0, len(text), piece):
+            yield json.dumps(self._line(body, {"content": text[start : start + piece]})) + "\n"
+        yield json.dumps({**self._line(body, {"content": ""}), **self._end(fault)}) + "\n"
 
+    def _line(self, body: Body, said: Body) -> Body:
+        created, whole = "2026-11-21T00:00:00Z", {"role": "assistant", **said}
+        return {"model": body["model"], "created_at": created, "message": whole, "done": False}
 
-def _joined(lines: list[Body]) -> Body:
-    """What a stream says, in one piece."""
-    messages = [line["message"] for line in lines]
-    whole = {"role": "assistant", "content": "".join(one["content"] for one in messages)}
-    if thinking := "".join(one.get("thinking", "") for one in messages):
-        whole["thinking"] = thinking
-    return {**lines[-1], "message": whole}
-
-
-class _Handler(Handler):
-    def do_GET(self) -> None:
-        self.send(404, {"error": "not found"})
-
-    def do_POST(self) -> None:
-        server: Server = self.server.fake
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        answer = server.handle(self.path, headers, json.loads(self.body()))
-        if isinstance(answer.content, list):
-            self._stream(answer.status, answer.content)
-        else:
-            self.send(answer.status, answer.content)
-
-    def _stream(self, status: int, lines: list[Body]) -> None:
-        is_events = isinstance(self.server.fake, AnthropicServer)
-        self.send_response(status)
-        self.begin_stream("text/event-stream" if is_events else "application/x-ndjson")
-        for line in lines:
-            text = json.dumps(line)
-            shown = f"event: {line['type']}\ndata: {text}\n\n" if is_events else f"{text}\n"
-            self.send_part(shown.encode())
-        self.send_part(b"")
+    def _end(self, fault: Fault) -> Body:
+        tokens = 10 + (_THINKING_TOKENS if fault.thinking else 0)
+        end = {"done": True, "done_reason": fault.finish_reason}
+        return {**end, "prompt_eval_count": 100, "eval_count": tokens}

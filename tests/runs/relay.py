@@ -1,13 +1,13 @@
 """A way to a server on loopback that can be cut and mended: what a driver sees of an outage."""
 
 import asyncio
-import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 from graphreader.settings import Settings
+from tests.runs.loopback import event_loop, run
 
 
 class Relay:
@@ -26,8 +26,6 @@ class Relay:
         self._flows = asyncio.Event()
         self._clients: set[asyncio.Task[Any]] = set()
         self._server: asyncio.Server | None = None
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
     @property
     def settings(self) -> Settings:
@@ -37,35 +35,30 @@ class Relay:
 
     def __enter__(self) -> Self:
         self._flows.set()
-        self._thread.start()
-        self._do(self._open())
+        run(self._open())
         return self
 
     def __exit__(self, *_: object) -> None:
         self.cut()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
 
     def cut(self) -> None:
         """Nobody gets through any more."""
-        self._do(self._close())
+        run(self._close())
 
     def mend(self) -> None:
         """As before, at the same address."""
-        self._do(self._open())
+        run(self._open())
 
     def cut_for(self, seconds: float) -> None:
         """Cut now; it mends itself after some time, while the caller goes on."""
         self.cut()
-        self._loop.call_soon_threadsafe(
-            self._loop.call_later, seconds, lambda: self._loop.create_task(self._open())
-        )
+        event_loop().call_soon_threadsafe(self._open_after, seconds)
 
     def stall_for(self, seconds: float) -> None:
         """Pass nothing on for some time, as a server that is frozen; connections stay."""
-        self._loop.call_soon_threadsafe(self._flows.clear)
-        self._loop.call_soon_threadsafe(self._loop.call_later, seconds, self._flows.set)
+        loop = event_loop()
+        loop.call_soon_threadsafe(self._flows.clear)
+        loop.call_soon_threadsafe(loop.call_later, seconds, self._flows.set)
 
     def cut_after(self, messages: int, seconds: float) -> None:
         """Cut, for some time, when so many more messages of clients have passed: the next is lost.
@@ -82,12 +75,13 @@ class Relay:
         if self._passing >= 0:
             return data
         self._passing = None
-        self._loop.create_task(self._close())
-        self._loop.call_later(self._away, lambda: self._loop.create_task(self._open()))
+        event_loop().create_task(self._close())
+        self._open_after(self._away)
         return b""
 
-    def _do(self, work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+    def _open_after(self, seconds: float) -> None:
+        loop = event_loop()
+        loop.call_later(seconds, lambda: loop.create_task(self._open()))
 
     async def _open(self) -> None:
         if self._server is None:

@@ -23,6 +23,7 @@ from graphreader.errors import (
     StoreError,
 )
 from graphreader.graph_reader import GraphReader
+from graphreader.llm import retry
 from graphreader.reading import Reading
 from graphreader.settings import Settings
 from graphreader.store.explorer import GraphExplorer
@@ -52,33 +53,76 @@ def terminal_of(
     return make
 
 
-# A quota that is used up ends the run at once: a sentence, exit code 1, and what was read is kept.
-def test_used_up_quota(
-    neo4j: Settings, corpus: str, tmp_path: Path, terminal_of: Callable[[Settings], Terminal]
+# A quota that is used up, or a model that falls silent, ends the run with a sentence, exit code 1
+# and how to go on: what was read is in the graph, and the same command asks for the rest alone.
+@pytest.mark.parametrize(
+    ("fault", "tries", "words"),
+    [
+        (QUOTA, 1, "The quota of openai:fake is used up"),
+        (FAULTS["stall"], 2, "try again later, or set GRAPHREADER_TIMEOUT (now 1 seconds) higher"),
+    ],
+    ids=["quota", "silence"],
+)
+def test_a_model_goes_away(
+    neo4j: Settings,
+    corpus: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    terminal_of: Callable[[Settings], Terminal],
+    fault: Fault,
+    tries: int,
+    words: str,
 ) -> None:
+    monkeypatch.setattr(retry, "MAX_TIMEOUTS", 1)
     good, at_once = 5, 2
+    options = {"concurrency": at_once, "timeout": 1.0, "keep_replies": "off"}
     texts = chronicle.write(tmp_path / "texts", MANY)
-    with OpenAIServer(mind.think, faults=[Fault()] * good, always=QUOTA) as server:
-        given = chronicle.settings(neo4j, server, tmp_path / "home", concurrency=at_once)
-        terminal = terminal_of(given)
-        outcome = terminal.run("ingest", str(texts), "--corpus", corpus)
-        asked = len(server.requests)
-        server.always = None
-        again = terminal.run("ingest", str(texts), "--corpus", corpus, "--json")
-        asked_again = server.requests[asked:]
-        server.always = QUOTA
+    with OpenAIServer(mind.think, faults=[Fault()] * good, always=fault) as server:
+        terminal = terminal_of(chronicle.settings(neo4j, server, tmp_path / "home", **options))
+        ingest = ("ingest", str(texts), "--corpus", corpus)
+        outcome = terminal.run(*ingest)
+        asked, server.always = len(server.requests), None
+        again = terminal.run(*ingest, "--json")
+        asked_again, server.always = server.requests[asked:], fault
         before = len(server.requests)
         question = terminal.run("ask", QUESTION, "--corpus", corpus)
 
     for ended in (outcome, question):
         assert ended.code == 1
-        assert "The quota of openai:fake is used up" in ended.err
+        assert words in ended.err
         assert "Traceback" not in ended.err
         assert chronicle.KEY not in ended.out + ended.err
-    assert good < asked <= good + 2 * at_once  # those that were about to begin
+    assert good < asked <= (good + 2 * at_once) * tries  # those that were about to begin
     assert again.code == 0
     assert again.json["documents"][0]["asked"] == len(asked_again) == MANY - good
+    answered = {one.prompt for one in server.requests[:asked] if one.answered}
+    assert len(answered) == good
+    assert not answered & {one.prompt for one in asked_again}
     assert len(server.requests) == before + 1
+
+
+# A chunk that is too long for a reply, or for the window of the model, is divided: it stays one
+# chunk, and the corpus is as if one reply had been enough.
+def test_divided_chunks(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
+    texts = chronicle.write(tmp_path / "texts", CHUNKS)
+    window = Fault(400, "The maximum context length is 2048.", "context_length_exceeded")
+    graphs, asked = [], []
+    for number, fault in enumerate((None, FAULTS["cut off"], window)):
+
+        def too_long(body: Body, _: int, fault: Fault | None = fault) -> Fault | None:
+            return fault if len(mind.names(mind.passage(body))) > 12 else None
+
+        with OpenAIServer(mind.think, script=too_long) as server:
+            home = tmp_path / str(number)
+            given = chronicle.settings(neo4j, server, home, chunk_tokens=2000)
+            with GraphReader(corpus, settings=given) as reader:
+                assert reader.ingest(texts).complete
+                graphs.append(digest.content(neo4j, corpus))
+                asked.append(len(server.requests))
+                reader.delete(everything=True)
+
+    assert graphs[0] == graphs[1] == graphs[2]
+    assert asked[0] == 1 < asked[1] == asked[2]
 
 
 # A chunk that the model refuses is listed with the reason, the rest is complete; --retry-failed

@@ -5,6 +5,8 @@ import time
 from typing import Any
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
 
 from graphreader.agent.decisions import RationalPlan
 from graphreader.agent.tasks import PlanTask
@@ -18,7 +20,7 @@ from graphreader.llm import retry
 from graphreader.llm.structured_output import schema_of
 from graphreader.models import open_decider, open_embedder
 from graphreader.settings import Settings
-from tests.runs.loopback import Handler, Loopback
+from tests.runs.loopback import Loopback
 from tests.runs.openai_server import Fault, OpenAIServer, opened, settings_for
 from tests.terminal import closed_port
 
@@ -89,20 +91,6 @@ async def test_unusable_replies(fault: Fault, most: int) -> None:
     assert len(server.chats) == most
 
 
-# A failure that passes is retried; Retry-After is obeyed in place of our own pause.
-async def test_retry_after(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "_FIRST_BACKOFF", 50)
-    busy = Fault(429, headers={"retry-after": "0.1"})
-    with OpenAIServer(plan, faults=[busy] * 2) as server:
-        async with opened(server) as decider:
-            begin = time.monotonic()
-            decided = await decider.decide(PLAN)
-            seconds = time.monotonic() - begin
-
-    assert (decided.usage.calls, len(server.chats)) == (1, 3)
-    assert 0.2 < seconds < 15
-
-
 # A service that nobody answers for, or that never says a word, is reported soon and clearly, to all
 # who wait at once. User and password of the address, and the key in a service's own words, are
 # never shown.
@@ -130,18 +118,16 @@ async def test_failing_services(kind: str, monkeypatch: pytest.MonkeyPatch) -> N
         assert "my own secret" not in str(error)
 
 
-class _WebPage(Handler):
+class _WebPage(Loopback):
     """Answers everything with a page, as a server does where /v1 is missing from the address."""
 
-    def do_GET(self) -> None:
-        self.send(200, "<html>Welcome</html>", {"content-type": "text/html; charset=utf-8"})
-
-    do_POST = do_GET
+    async def answer(self, request: Request) -> Response:
+        return HTMLResponse("<html>Welcome</html>")
 
 
 # A web page in place of a service is named as such, by chat models and by embeddings.
 async def test_web_page() -> None:
-    with Loopback(_WebPage) as page:
+    with _WebPage() as page:
         given = Settings.read(
             openai_api_key="k",
             openai_base_url=page.url,

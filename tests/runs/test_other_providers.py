@@ -18,7 +18,9 @@ from graphreader.llm.structured_output import schema_of
 from graphreader.models import open_decider
 from graphreader.settings import Settings
 from tests.runs import mind
-from tests.runs.other_servers import AnthropicServer, Body, OllamaServer, Server, Turn
+from tests.runs.model_server import ModelServer
+from tests.runs.openai_faults import Body, Fault
+from tests.runs.other_servers import AnthropicServer, OllamaServer
 
 KEY = "sk-ant-very-secret-4711"
 PLAN = PlanTask("Where did Anna1 meet Bert7?")
@@ -32,7 +34,7 @@ class Service:
     """A provider, and the variables that its client reads."""
 
     model: str
-    server: type[Server]
+    server: type[ModelServer]
     address: str
     key: str
 
@@ -54,7 +56,7 @@ pytestmark = pytest.mark.usefixtures("short_pauses")
 
 @asynccontextmanager
 async def opened(
-    its: Service, server: Server, patch: pytest.MonkeyPatch, **given: Any
+    its: Service, server: ModelServer, patch: pytest.MonkeyPatch, **given: Any
 ) -> AsyncIterator[Decider]:
     decider = open_decider(its.settings(server.url, patch, **given))
     try:
@@ -89,10 +91,10 @@ async def test_requests(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (usage.input_tokens, usage.output_tokens, usage.estimated) == (100, 10, 0)
     assert usage.cached_tokens == (70 if its is ANTHROPIC else 0)
     assert (usage.dollars > 0) == (its is ANTHROPIC)
-    assert server.keys == {KEY}
-    assert limits_of(its, server.requests) == [task.reply_tokens for task in TASKS]
+    assert server.keys == {f"Bearer {KEY}"}
+    assert limits_of(its, server.chats) == [task.reply_tokens for task in TASKS]
     longest = max(one.reply_tokens for one in (*TASKS, AnswerTask, CondenseTask))
-    for body, task in zip(server.requests, TASKS, strict=True):
+    for body, task in zip(server.chats, TASKS, strict=True):
         assert body["model"] == its.model.partition(":")[2]
         if its is ANTHROPIC:
             schema = body["output_config"]["format"]["schema"]
@@ -126,17 +128,17 @@ async def test_streamed(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     assert pieces[0][1]
     assert len(pieces) > 2
     assert heard == unheard
-    assert [bool(body.get("stream")) for body in server.requests[-2:]] == [True, False]
+    assert [bool(body.get("stream")) for body in server.chats[-2:]] == [True, False]
 
 
 # A chunk's reply that was cut off is not asked for again, so that the chunk is divided; a model
 # that spends its limit on thinking gets room for it from then on, and the same task.
 @both
 async def test_cut_off(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    stop = "length" if its is OLLAMA else "max_tokens"
-    cut = Turn(text='{"facts": [', stop=stop)
-    lost = Turn(text="", thinking="Let me think about Anna1. " * 9, stop=stop)
-    with its.server(mind.think, turns=[cut, lost]) as server:
+    cut = Fault(content='{"facts": [', finish_reason="length")
+    thinking = "Let me think about Anna1. " * 9
+    lost = Fault(content="", thinking=thinking, finish_reason="length")
+    with its.server(mind.think, faults=[cut, lost]) as server:
         async with opened(its, server, monkeypatch) as decider:
             with pytest.raises(CutOffError, match="longer than 4,096 tokens"):
                 await decider.decide(EXTRACTION)
@@ -144,18 +146,18 @@ async def test_cut_off(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
 
     first = PLAN.reply_tokens
     assert (decided.usage.calls, decided.usage.output_tokens) == (2, 920)
-    assert limits_of(its, server.requests) == [4096, first, first + ROOM_TO_THINK]
-    assert server.requests[1]["messages"] == server.requests[2]["messages"]
+    assert limits_of(its, server.chats) == [4096, first, first + ROOM_TO_THINK]
+    assert server.chats[1]["messages"] == server.chats[2]["messages"]
 
 
 # A failure that passes is retried, by us alone; a final one says what to check, without the key.
 @both
 async def test_failures(its: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    turns = [Turn(503, "server busy, please try again"), Turn(429, "Slow down.")]
-    with its.server(mind.think, turns=turns) as server:
+    faults = [Fault(503, "server busy, please try again"), Fault(429, "Slow down.")]
+    with its.server(mind.think, faults=faults) as server:
         async with opened(its, server, monkeypatch) as decider:
             await decider.decide(PLAN)
-            server.always = Turn(401, f"unauthorized: {KEY}")
+            server.always = Fault(401, f"unauthorized: {KEY}")
             with pytest.raises(ModelRefusedError, match=its.key) as refused:
                 await decider.decide(PLAN)
 

@@ -2,11 +2,13 @@
 
 import gzip
 import json
-import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.runs.loopback import Handler, Loopback
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from tests.runs.loopback import Loopback
 
 # So that LangSmith's client sends plain JSON.
 _INFO = {
@@ -38,11 +40,10 @@ class TraceServer(Loopback):
     """
 
     def __init__(self) -> None:
-        super().__init__(_Handler)
+        super().__init__()
         self.runs: dict[str, dict[str, Any]] = {}  # in parts: LangSmith adds to them
         self.raw: list[bytes] = []
         self.keys: set[str] = set()
-        self._lock = threading.Lock()
 
     @property
     def traces(self) -> list[Trace]:
@@ -50,14 +51,19 @@ class TraceServer(Loopback):
         found = self.runs.items()
         return [Trace(id_, run.get("parent_run_id"), run["name"], run) for id_, run in found]
 
-    def take(self, path: str, body: bytes) -> None:
-        """Keep what one request brings."""
-        with self._lock:
-            self.raw.append(body)
-            if path.endswith("/runs/batch"):
-                batch = json.loads(body)
-                for run in [*batch.get("post", []), *batch.get("patch", [])]:
-                    self.runs.setdefault(run["id"], {}).update(run)
+    async def answer(self, request: Request) -> Response:
+        if request.method == "GET":
+            return JSONResponse(_INFO)
+        body = await request.body()
+        if request.headers.get("content-encoding") == "gzip":
+            body = gzip.decompress(body)
+        self.keys.add(request.headers.get("x-api-key", ""))
+        self.raw.append(body)
+        if request.url.path.endswith("/runs/batch"):
+            batch = json.loads(body)
+            for run in [*batch.get("post", []), *batch.get("patch", [])]:
+                self.runs.setdefault(run["id"], {}).update(run)
+        return JSONResponse({})
 
 
 def ways(traces: list[Trace]) -> list[str]:
@@ -69,17 +75,3 @@ def ways(traces: list[Trace]) -> list[str]:
         return f"{way(above)} > {one.name}" if above else one.name
 
     return sorted(way(one) for one in traces)
-
-
-class _Handler(Handler):
-    def do_GET(self) -> None:
-        self.send(200, _INFO)
-
-    def do_POST(self) -> None:
-        server: TraceServer = self.server.fake
-        body = self.body()
-        if self.headers.get("content-encoding") == "gzip":
-            body = gzip.decompress(body)
-        server.keys.add(self.headers.get("x-api-key", ""))
-        server.take(self.path, body)
-        self.send(200, {})

@@ -1,12 +1,15 @@
 """Kept replies survive other processes, kills and damage; and no trouble with them fails a run."""
 
 import asyncio
+import multiprocessing
 import sqlite3
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -19,39 +22,50 @@ from graphreader.llm import cache as cache_module
 from graphreader.llm.cache import DecisionCache, ReplyCache
 from graphreader.llm.protocols import DecisionResult
 from graphreader.usage import Usage
-from graphreader.waiting import Waiting, listening
+from graphreader.waiting import Waiting, announced_if_slow, listening
 
-WRITER = """
-import asyncio, sys
-from pathlib import Path
-from graphreader.llm.cache import ReplyCache
+# Other processes are forked from one that has imported this module.
+PROCESSES = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
+PROCESSES.set_forkserver_preload([__name__])
 
-async def write(path):
-    cache = ReplyCache(path if "://" in path else Path(path))
-    for number in range(100_000):
-        await cache.put(f"one {number}", f"reply {number}", model="m")
-        print(number, flush=True)
 
-asyncio.run(write(sys.argv[1]))
-"""
+def write(place: Path | str, written: Connection) -> None:
+    """Keep replies without end, in another process, and tell the number of each."""
 
-ASKER = """
-import asyncio, sys
-from pathlib import Path
-from graphreader.llm.cache import DecisionCache, ReplyCache
-from tests.unit.test_llm_cache import PLAN, Asking
+    async def writing() -> None:
+        cache = ReplyCache(place)
+        for number in range(100_000):
+            await cache.put(f"one {number}", f"reply {number}", model="m")
+            written.send(number)
 
-class Slow(Asking):
-    async def __call__(self):
-        print("asked", flush=True)
-        sys.stdin.readline()
-        return await super().__call__()
+    asyncio.run(writing())
 
-place = sys.argv[1]
-cache = ReplyCache(place if "://" in place else Path(place))
-decisions = DecisionCache(cache, "fake:model", 0.2)
-asyncio.run(decisions.get_or_ask(PLAN, ["the prompt"], Slow()))
-"""
+
+def ask(place: Path | str, go_on: Connection) -> None:
+    """Ask for a plan in another process, and reply when told to."""
+
+    class Slow(Asking):
+        async def __call__(self) -> DecisionResult[RationalPlan]:
+            go_on.send("asked")
+            go_on.recv()
+            return await super().__call__()
+
+    decisions = DecisionCache(ReplyCache(place), "fake:model", 0.2)
+    asyncio.run(decisions.get_or_ask(PLAN, ["the prompt"], Slow()))
+
+
+@contextmanager
+def another(work: Callable[..., None], place: Path | str) -> Iterator[tuple[Any, Connection]]:
+    """Another process that works at a place, until the block ends, and a pipe to it."""
+    ours, its = PROCESSES.Pipe()
+    process = PROCESSES.Process(target=work, args=(place, its))
+    process.start()
+    its.close()
+    with ours:
+        yield process, ours
+        process.kill()
+        process.join()
+    process.close()
 
 
 @pytest.fixture
@@ -98,12 +112,9 @@ async def test_nothing_made(cache: ReplyCache, path: Path) -> None:
 
 # What was said to be kept is there after the writer was killed in the middle of writing.
 async def test_a_killed_writer(cache: ReplyCache, place: Path | str) -> None:
-    command = [sys.executable, "-c", WRITER, str(place)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as process:
-        assert process.stdout
+    with another(write, place) as (_, written):
         for _ in range(50):
-            last = int(process.stdout.readline())
-        process.kill()
+            last = written.recv()
 
     assert last == 49
     assert None not in [await cache.get(f"one {number}") for number in range(50)]
@@ -256,23 +267,22 @@ async def test_asked_once(decisions: DecisionCache) -> None:
 async def test_another_process_asks(
     decisions: DecisionCache, place: Path | str, fate: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache_module, "_CLAIM_SECONDS", 2.0 if "suspended" in fate else 300.0)
+    monkeypatch.setattr(cache_module, "_CLAIM_SECONDS", 1.0 if "suspended" in fate else 300.0)
+    at_once = partial(announced_if_slow, after=0.05)
+    monkeypatch.setattr(cache_module, "announced_if_slow", at_once)
     asking = Asking()
-    command = [sys.executable, "-c", ASKER, str(place)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
-        assert other.stdout
-        assert other.stdout.readline() == b"asked\n"
+    with another(ask, place) as (process, other):
+        assert other.recv() == "asked"
         heard = asyncio.Queue[Waiting]()
         with listening(heard.put_nowait):
             task = asyncio.create_task(decisions.get_or_ask(PLAN, ["the prompt"], asking))
         waiting = await heard.get()
         before = asking.calls
         if fate == "replies":
-            other.communicate(b"\n")
+            other.send("reply")
         if fate == "is killed":
-            other.kill()
+            process.kill()
         result = await task
-        other.kill()
 
     assert "the same request of another process" in waiting.text
     assert before == 0

@@ -221,30 +221,21 @@ def test_growing_answer(written: str, tool: bool) -> None:
         assert all(sign < "\ud800" or sign > "\udfff" for piece in pieces for sign in piece)
 
 
-# Reasoning and a fence before the object, and words behind it, are left out.
+# Reasoning and a fence before the object, and words behind it, are left out. A reply that is no
+# JSON object, or has no answer in words, gives no pieces.
 @pytest.mark.parametrize(
-    "around",
+    ("reply", "answer"),
     [
-        '<think>Is it {{"answer": "no"}}? No.</think>\n{0}',
-        "```json\n{0}\n```\nI hope it helps.",
-        "Hm.[/THINK] {0}",
-        " \n{0} {0}",
+        (f'<think>Is it {{"answer": "no"}}? No.</think>\n{WRITTEN[0]}', TEXT),
+        (f"```json\n{WRITTEN[0]}\n```\nI hope it helps.", TEXT),
+        (f"Hm.[/THINK] {WRITTEN[0]}", TEXT),
+        (f" \n{WRITTEN[0]} {WRITTEN[0]}", TEXT),
+        ('The answer is {"answer": "Danny"}', ""),
+        ('{"answer": ["Danny"]}', ""),
     ],
 )
-def test_around_the_object(around: str) -> None:
-    assert "".join(answer_pieces(around.format(WRITTEN[0]), 1)) == TEXT
-
-
-# A reply that is no JSON object, or has no answer in words, gives no pieces.
-@pytest.mark.parametrize(
-    "text",
-    [
-        'The answer is {"answer": "Danny"}',
-        '{"answer": ["Danny"]}',
-    ],
-)
-def test_no_answer(text: str) -> None:
-    assert answer_pieces(text, 2) == []
+def test_around_the_object(reply: str, answer: str) -> None:
+    assert "".join(answer_pieces(reply, 1)) == answer
 
 
 # A message in one piece, of a client that does not stream, comes at once.

@@ -42,10 +42,10 @@ def raised_from(error: Exception, cause: Exception) -> Exception:
     return error
 
 
-def of_openai(status: int, message: str, code: str | None = None) -> Exception:
+def of_openai(status: int, message: str, code: str | None = None, **headers: str) -> Exception:
     """An error of OpenAI's client, made from a response as the client does."""
     content = {"error": {"message": message, "code": code, "type": "error"}}
-    response = httpx.Response(status, json=content, request=REQUEST)
+    response = httpx.Response(status, json=content, request=REQUEST, headers=headers)
     return openai.AsyncOpenAI(api_key="k")._make_status_error_from_response(response)
 
 
@@ -125,20 +125,14 @@ def test_kinds(error: Exception, kind: str) -> None:
     assert classify(error).kind == kind
 
 
-# Status and headers of an exception that LangChain wraps are those of the cause.
-def test_wrapped() -> None:
-    refused = HttpError(429, "Slow down", "3")
-    failure = classify(raised_from(RuntimeError("Slow down"), refused))
-
-    assert (failure.kind, failure.status, failure.wait) == ("busy", 429, 3)
-
-
 # The service's wait is a header, a number of seconds or a date, else a number in the words; then a
-# quota is one of a minute.
+# quota is one of a minute. Of an exception that LangChain wraps, the cause counts.
 @pytest.mark.parametrize(
     ("error", "kind", "wait"),
     [
         (HttpError(429, "Slow down", "1.5"), "busy", 1.5),
+        (of_openai(429, "Slow down", **{"retry-after": "0.1"}), "busy", 0.1),
+        (raised_from(RuntimeError("Slow down"), HttpError(429, "Slow down", "3")), "busy", 3),
         (HttpError(429, "", "soon"), "busy", None),
         (HttpError(429, "", "inf"), "busy", None),
         (HttpError(429, "You exceeded your current quota. Please retry in 20.5s."), "busy", 20.5),
@@ -150,7 +144,7 @@ def test_wrapped() -> None:
 def test_wait(error: Exception, kind: str, wait: float | None) -> None:
     failure = classify(error)
 
-    assert (failure.kind, failure.wait) == (kind, wait)
+    assert (failure.kind, failure.status, failure.wait) == (kind, 429, wait)
 
 
 def test_wait_until() -> None:

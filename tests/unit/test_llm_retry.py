@@ -90,22 +90,9 @@ async def fails(call: Awaitable[Any], kind: type[Exception], words: str | None =
     return str(caught.value)
 
 
-# A failure that passes is retried, also before the first reply; the caller sees none of it.
-@pytest.mark.parametrize(
-    "failure",
-    [RequestRefused(429, "no"), RequestRefused(500, "no"), ConnectionError()],
-    ids=str,
-)
-@virtual_time
-async def test_retries(failure: Exception) -> None:
-    replies = Replies(failure, failure, failure, "good")
-
-    assert await (await service()).call(replies) == "good"
-    assert len(replies.times) == 4
-
-
-# Each retry is announced at once: the reason, the try, and the pause, which may be a Retry-After. A
-# reply that fails after many seconds is announced as late, and is tried again all the same.
+# A failure that passes is retried, also before the first reply, and announced at once: the reason,
+# the try, and the pause, which may be a Retry-After. A reply that fails after many seconds is
+# announced as late, and is tried again all the same.
 @virtual_time
 async def test_announced_retries() -> None:
     heard: list[tuple[float, str]] = []
@@ -188,36 +175,27 @@ async def test_too_long_a_wait(replied: bool, wait: int) -> None:
     assert now() == 0
 
 
-# A final refusal is not retried, says which variable to check, and never repeats a key.
+# A final refusal is not retried, says which variable to check, and never repeats a key. A mistake
+# in a program is not taken for a failing service: it is raised as it is.
 @pytest.mark.parametrize(
-    ("status", "message", "error", "words"),
+    ("failure", "error", "words"),
     [
-        (401, "Incorrect API key: sk-abcdefghij", ModelClosedError, "check OPENAI_API_KEY"),
-        (404, "The model `fake` does not exist", ModelClosedError, "check GRAPHREADER_MODEL"),
-        (429, "You exceeded your current quota.", ModelClosedError, "quota of fake:model"),
-        (413, "Too large with sk-abcdefghij", ModelRefusedError, r"\(413: Too large with"),
-        (400, "The maximum context length is 2048", WindowError, "GRAPHREADER_WINDOW"),
-        (400, "Unsupported parameter: 'seed'.", RequestRejected, "seed"),
+        ((401, "Incorrect API key: sk-abcdefghij"), ModelClosedError, "check OPENAI_API_KEY"),
+        ((404, "The model `fake` does not exist"), ModelClosedError, "check GRAPHREADER_MODEL"),
+        ((429, "You exceeded your current quota."), ModelClosedError, "quota of fake:model"),
+        ((413, "Too large with sk-abcdefghij"), ModelRefusedError, r"\(413: Too large with"),
+        ((400, "The maximum context length is 2048"), WindowError, "GRAPHREADER_WINDOW"),
+        ((400, "Unsupported parameter: 'seed'."), RequestRejected, "seed"),
+        (KeyError("plan"), KeyError, "plan"),
     ],
 )
 @virtual_time
-async def test_final_refusals(
-    status: int, message: str, error: type[Exception], words: str
-) -> None:
-    refused = Replies(RequestRefused(status, message))
+async def test_final_refusals(failure: Any, error: type[Exception], words: str) -> None:
+    refused = Replies(failure if isinstance(failure, KeyError) else RequestRefused(*failure))
     sentence = await fails((await service(replied=True)).call(refused), error, words)
 
     assert "sk-abc" not in sentence
     assert len(refused.times) == 1
-
-
-# A mistake in a program is not taken for a failing service: it is raised as it is, at once.
-@virtual_time
-async def test_bugs_are_not_retried() -> None:
-    wrong = Replies(KeyError("plan"))
-    await fails((await service()).call(wrong), KeyError, "plan")
-
-    assert len(wrong.times) == 1
 
 
 # A service that has replied may miss its time a few times, another one not; the setting is named.
