@@ -9,7 +9,7 @@ them again changes nothing.
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -77,10 +77,13 @@ def corpus_of(notebook: Path) -> str:
     return f"notebook-{notebook.stem.replace('_', '-')}"
 
 
-async def run(notebook: Path, folder: Path, server: Settings) -> NotebookNode:
+async def run(
+    notebook: Path, folder: Path, server: Settings, command: Sequence[str] = ()
+) -> NotebookNode:
     """The notebook with the outputs of its cells; raises CellExecutionError where one fails.
 
-    `folder` has its surroundings, and takes whatever Jupyter and the reader write on the way.
+    `folder` has its surroundings, and takes whatever Jupyter and the reader write on the way;
+    `command` starts a kernel in place of this Python.
     """
     kernel = AsyncKernelManager(
         # A kernel that the user installed under the same name may be another Python.
@@ -89,6 +92,8 @@ async def run(notebook: Path, folder: Path, server: Settings) -> NotebookNode:
         transport="ipc",  # files in that folder: no port that anybody else could take
         ip=str(folder / notebook.stem),
     )
+    if command:
+        kernel.kernel_spec.argv = [*command]
     content = nbformat.read(notebook, as_version=4)
     client = NotebookClient(content, km=kernel, coalesce_streams=True, record_timing=False)
     await client.async_execute(

@@ -14,6 +14,7 @@ from nbformat import NotebookNode
 
 from graphreader.settings import Settings
 from scripts.notebooks import NOTEBOOKS, ROOT, cleaned, corpus_of, run, surround, take_out, written
+from tests.project.kernels import forked_kernels
 
 pytestmark = pytest.mark.slow
 
@@ -26,24 +27,25 @@ Runs = dict[Path, "asyncio.Task[NotebookNode]"]
 
 @pytest.fixture(scope="module")
 async def runs(neo4j: Settings, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Runs]:
-    """All notebooks under way, two at once: most of the time a kernel only starts."""
+    """All notebooks under way, two at once."""
     folder = tmp_path_factory.mktemp("notebooks")
     surround(folder)
     slots = asyncio.Semaphore(AT_ONCE)
 
-    async def one(notebook: Path) -> NotebookNode:
+    async def one(notebook: Path, command: list[str]) -> NotebookNode:
         async with slots:
             await asyncio.to_thread(take_out, notebook, neo4j)
             try:
-                return await run(notebook, folder, neo4j)
+                return await run(notebook, folder, neo4j, command)
             finally:
                 await asyncio.to_thread(take_out, notebook, neo4j)
 
-    tasks = {notebook: asyncio.create_task(one(notebook)) for notebook in NOTEBOOKS}
-    yield tasks
-    for task in tasks.values():
-        task.cancel()
-    await asyncio.gather(*tasks.values(), return_exceptions=True)
+    with forked_kernels(folder) as command:
+        tasks = {path: asyncio.create_task(one(path, command)) for path in NOTEBOOKS}
+        yield tasks
+        for task in tasks.values():
+            task.cancel()
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
 
 
 def outputs(notebook: NotebookNode) -> list[Any]:
