@@ -6,7 +6,8 @@ runs are no part of it: asking changes nothing.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
 
@@ -45,15 +46,27 @@ def content(settings: Settings, corpus: str) -> list[str]:
 
 
 def rows(settings: Settings, statement: str, **values: Any) -> list[dict[str, Any]]:
-    """What a statement gives, by a driver that is not the product's."""
+    """The rows of a statement, from a driver that is not the product's."""
+    with connected(settings) as run:
+        return run(statement, values)
+
+
+@contextmanager
+def connected(settings: Settings) -> Iterator[Callable[..., list[dict[str, Any]]]]:
+    """A function that gives the rows of a statement with these values, all by one driver."""
     password = settings.neo4j_password
     with GraphDatabase.driver(
         settings.neo4j_uri or "",
         auth=(settings.neo4j_username, password.get_secret_value() if password else ""),
         notifications_min_severity="OFF",
     ) as driver:
-        found = driver.execute_query(statement, values, database_=settings.neo4j_database)
-        return [record.data() for record in found.records]
+
+        def run(statement: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+            given = dict(values)
+            found = driver.execute_query(statement, given, database_=settings.neo4j_database)
+            return [record.data() for record in found.records]
+
+        yield run
 
 
 def digest(settings: Settings, corpus: str) -> str:

@@ -223,20 +223,20 @@ def test_statements(neo4j_pool: servers.Pool, corpus: str, version: str) -> None
     found = digest.rows(neo4j, LABELS, corpora=list(corpora))
     ids = {row["label"]: sorted(row["ids"]) for row in found}
 
-    def shown() -> dict[str, Any]:
-        results = {}
-        for name in statements(dialect):
-            text = statement(name, dialect)
-            results[name] = [
-                plain(digest.rows(neo4j, text, **one)) for one in values(name, text, corpus, ids)
-            ]
-        return results
+    with digest.connected(neo4j) as run:
 
-    beside = shown()
-    digest.rows(neo4j, GONE, corpus=corpora[1])
-    alone = shown()
-    digest.rows(neo4j, GONE, corpus=corpus)
-    gone = shown()
+        def shown() -> dict[str, Any]:
+            results = {}
+            for name in statements(dialect):
+                text = statement(name, dialect)
+                results[name] = [plain(run(text, one)) for one in values(name, text, corpus, ids)]
+            return results
+
+        beside = shown()
+        digest.rows(neo4j, GONE, corpus=corpora[1])
+        alone = shown()
+        digest.rows(neo4j, GONE, corpus=corpus)
+        gone = shown()
 
     assert {name for name in alone if beside[name] != alone[name]} == SHOW_ALL
     assert {name for name in alone if alone[name] == gone[name]} == SHOW_NOTHING
