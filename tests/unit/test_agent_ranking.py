@@ -1,6 +1,7 @@
 """What is shown first: words that are shared, rankings that are fused, pages of facts."""
 
 from math import log
+from typing import Any
 
 import pytest
 
@@ -63,14 +64,6 @@ def test_open_needs() -> None:
     assert open_needs(needs[:1], notebook) == needs[:1]
 
 
-# The chunk whose facts share the rarest words stands first, chunks that were read stand last.
-def test_best_chunk_first() -> None:
-    chunks = [chunk(0, "Ann was a baker."), chunk(1, "Ann sang."), chunk(2, "Ann, baker of Rome.")]
-
-    assert order(page_of_facts(chunks, "Which baker lived in Rome?", 0)[0]) == [2, 0, 1]
-    assert order(page_of_facts(chunks, "Which baker lived in Rome?", 0, ["c2"])[0]) == [0, 1, 2]
-
-
 # A chunk has one group, so that it has one number. Of its facts the best ones stay where there is
 # little room, and are shown in the order of the text.
 async def test_one_group_a_chunk() -> None:
@@ -100,35 +93,38 @@ def test_equal_titles() -> None:
     }
 
 
-# The node's name does not count: all of its chunks share it.
-def test_the_name_does_not_count() -> None:
-    chunks = [chunk(0, "Ann, a baker, sang."), chunk(1, "Ann was born."), chunk(2, "Ann slept.")]
-
-    page, _ = page_of_facts(chunks, "Was Ann the baker born in Ulm?", 0, node="Ann Baker")
-
-    assert order(page) == [1, 0, 2]
-
-
-# A document called like the node comes first, also with a word in brackets behind its name.
-def test_document_of_the_node() -> None:
-    chunks = [chunk(0, "Ann Yule was born in Ulm."), chunk(1, "Ann.", document="Ann Yule (poet)")]
-
-    assert order(page_of_facts(chunks, "Was Ann Yule born in Ulm?", 0, node="Ann Yule")[0]) == [
-        1,
-        0,
-    ]
+BAKERS = ["Ann was a baker.", "Ann sang.", "Ann, baker of Rome."]
+BORN = ["Ann, a baker, sang.", "Ann was born.", "Ann slept."]
+POETS = [("Ann Yule was born in Ulm.", "book"), ("Ann.", "Ann Yule (poet)")]
+FILMS = [
+    ("A film released in Ulm: Farewell, Darling.", "Darling"),
+    ("A film released in Ulm.", "Farewell in Ulm, Dear Ann"),
+    ("It is old.", "Farewell in Ulm, My Darling (film)"),
+]
 
 
-# So does a document whose whole title of several words stands in the query, however it is written.
-def test_document_that_is_asked_for() -> None:
-    chunks = [
-        chunk(0, "A film released in Ulm: Farewell, Darling.", document="Darling"),
-        chunk(1, "A film released in Ulm.", document="Farewell in Ulm, Dear Ann"),
-        chunk(2, "It is old.", document="Farewell in Ulm, My Darling (film)"),
-    ]
-    query = 'When was the film "Farewell In Ulm, my Darling" released?'
+# The chunk whose facts share the rarest words stands first, chunks that were read stand last; the
+# node's name does not count, as all of its chunks share it. A document called like the node comes
+# first, also with a word in brackets behind its name; so does one whose whole title of several
+# words stands in the query, however it is written.
+@pytest.mark.parametrize(
+    ("facts", "query", "node", "expected"),
+    [
+        (BAKERS, "Which baker lived in Rome?", "", [2, 0, 1]),
+        (BORN, "Was Ann the baker born in Ulm?", "Ann Baker", [1, 0, 2]),
+        (POETS, "Was Ann Yule born in Ulm?", "Ann Yule", [1, 0]),
+        (FILMS, 'When was the film "Farewell In Ulm, my Darling" released?', "Ulm", [2, 0, 1]),
+    ],
+    ids=["words", "name of the node", "document of the node", "document that is asked for"],
+)
+def test_order_of_a_page(facts: list[Any], query: str, node: str, expected: list[int]) -> None:
+    pairs = [(one, "book") if isinstance(one, str) else one for one in facts]
+    chunks = [chunk(n, fact, document=title) for n, (fact, title) in enumerate(pairs)]
+    best, *others = expected
 
-    assert order(page_of_facts(chunks, query, 0, node="Ulm")[0]) == [2, 0, 1]
+    assert order(page_of_facts(chunks, query, 0, node=node)[0]) == expected
+    read = page_of_facts(chunks, query, 0, [f"c{best}"], node=node)[0]
+    assert order(read) == [*others, best]
 
 
 # Page after page, by as many chunks as were shown, every chunk comes exactly once.
