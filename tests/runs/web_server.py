@@ -92,7 +92,7 @@ def serving(
 ) -> Iterator[str]:
     """Serve until the block ends; yields the address."""
     listening = socket.create_server(("127.0.0.1", port))
-    server = make_server(reader, ServeOptions(**options), proxy_headers=proxy_headers, grace=1)
+    server = make_server(reader, ServeOptions(**options), proxy_headers=proxy_headers, grace=3)
     with ThreadPoolExecutor(1) as thread:
         ended = thread.submit(lambda: sync.run(server.serve(sockets=[listening])))
         try:
