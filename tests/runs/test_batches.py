@@ -157,7 +157,8 @@ def test_killed_while_submitting(books: Books, forks: Forks, exists: bool) -> No
     assert len(server.batches) == 1
 
 
-# Where the reply to a creation is lost, the batch is searched before another one is created.
+# Where the reply to a creation is lost, the batch is searched before another one is created. Of a
+# batch that expires before it begins all is submitted once more.
 def test_a_lost_reply(books: Books) -> None:
     losses = iter([ConnectionError()])
 
@@ -167,9 +168,12 @@ def test_a_lost_reply(books: Books) -> None:
 
     with BatchServer(mind.think, after_create=lose) as server:
         assert books.ingest(server).submitted == 8
+        assert len(server.batches) == 1
+        server.end(expired=True)
+        assert books.ingest(server).submitted == 8
         server.end()
         assert books.ingest(server).facts == 8
-    assert len(server.batches) == 1
+    assert len(server.batches) == 2
 
 
 # Requests without a usable reply are submitted again, alone: those that expired, failed at the
@@ -234,16 +238,6 @@ def test_failing_twice(books: Books) -> None:
     assert fourth.submitted == 0
     assert [one.failed for one in fourth.documents] == [one.failed for one in third.documents]
     assert retried.complete
-
-
-# Of a batch that expires before it begins all is submitted once more.
-def test_an_expired_batch(books: Books) -> None:
-    with BatchServer(mind.think) as server:
-        books.ingest(server)
-        server.end(expired=True)
-        assert books.ingest(server).submitted == 8
-        server.end()
-        assert books.ingest(server).complete
 
 
 # A request that the service rejects is made in another form, as without a batch; the others keep

@@ -23,8 +23,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cleaned", "short_pauses
 SEED = 20_261_121
 WINDOW = 4096
 AT_ONCE = 16
-MANY = 60
-QUESTIONS = 6
+MANY = 40
+QUESTIONS = 4
 
 
 def prompt_tokens(body: Body) -> int:
@@ -39,7 +39,7 @@ def failed_of(report: IngestReport) -> int:
     return sum(len(one.failed) for one in report.documents)
 
 
-# With 30 % of all requests going wrong, 60 chunks are read and 6 questions are answered: no chunk
+# With 30 % of all requests going wrong, 40 chunks are read and 4 questions are answered: no chunk
 # is lost, nothing that was answered is asked again, no prompt is too large, no limit is passed.
 def test_faults_by_chance(
     neo4j: Settings, corpus: str, tmp_path: Path, caplog: pytest.LogCaptureFixture

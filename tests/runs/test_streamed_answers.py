@@ -173,7 +173,7 @@ async def test_what_is_streamed() -> None:
 @pytest.mark.usefixtures("cleaned")
 def test_events(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
     with OpenAIServer(mind.think, piece=3) as server:
-        settings = chronicle.settings(neo4j, server, tmp_path / "home")
+        settings = chronicle.settings(neo4j, server, tmp_path / "home", initial_nodes=2)
         with GraphReader(corpus, settings=settings) as reader:
             reader.ingest(chronicle.write(tmp_path / "books", 3))
             events = list(reader.stream(chronicle.question(1)))
