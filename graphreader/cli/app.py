@@ -22,38 +22,26 @@ from graphreader.cli.log import set_up_logging
 from graphreader.cli.signals import Interrupted
 from graphreader.errors import DecisionError, GraphReaderError
 
-EXAMPLES = (
-    "graphreader ingest books/ notes.md",
-    'graphreader ask "Who taught the founder of the school?"',
-    'graphreader ask "..." --corpus books --json',
-    "graphreader browser --open",
-    "graphreader doctor",
-)
-_MODEL_NOTE = (
-    "A model is used when OPENAI_API_KEY or GRAPHREADER_MODEL is set, in the environment or in "
-    ".env."
-)
+_EPILOG = """
+[bold]Examples[/bold]
+
+  graphreader ingest books/ notes.md
+  graphreader ask "Who taught the founder of the school?"
+  graphreader ask "..." --corpus books --json
+  graphreader browser --open
+  graphreader doctor
+
+A model is used when OPENAI_API_KEY or GRAPHREADER_MODEL is set, in the environment or in .env.
+"""
 
 
 def _group(help: str, **options: Any) -> typer.Typer:
     return typer.Typer(help=help, rich_markup_mode="rich", no_args_is_help=True, **options)
 
 
-def _epilog(examples: tuple[str, ...], note: str = "") -> str | None:
-    if not examples:
-        return None
-    lines = "\n".join(f"  {example.replace('[', chr(92) + '[')}" for example in examples)
-    return f"\n[bold]Examples[/bold]\n\n{lines}\n\n{note}\n"
-
-
-def _help(function: Callable[..., None]) -> str:
-    """The docstring of a command, with each paragraph in one line, which the terminal breaks."""
-    return re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(function) or "")
-
-
 app = _group(
     "Answers questions about texts far larger than a model's window.",
-    epilog=_epilog(EXAMPLES, _MODEL_NOTE),
+    epilog=_EPILOG,
     pretty_exceptions_enable=False,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -63,40 +51,53 @@ _cache = _group("Count or clear the cached replies of models, which save paying 
 _runs = _group("List, show, continue and delete kept runs.")
 _token = _group("Make, list and revoke the access tokens of `graphreader serve`.")
 
-_COMMANDS: tuple[tuple[typer.Typer, str, Callable[..., None], tuple[str, ...]], ...] = (
-    (app, "ingest", ingest.ingest, ingest.EXAMPLES),
-    (app, "estimate", estimate.estimate, estimate.EXAMPLES),
-    (app, "ask", ask.ask, ask.EXAMPLES),
-    (app, "evaluate", evaluate.evaluate, evaluate.EXAMPLES),
-    (app, "report", evaluate.report, ()),
-    (app, "list", corpora.list_documents, ()),
-    (app, "stats", corpora.stats, ()),
-    (app, "outline", corpora.outline, ()),
-    (app, "delete", corpora.delete, corpora.DELETE_EXAMPLES),
-    (app, "reindex", corpora.reindex, ()),
-    (app, "normalize", corpora.normalize, corpora.NORMALIZE_EXAMPLES),
-    (app, "export", corpora.export_corpus, corpora.EXPORT_EXAMPLES),
-    (app, "import", corpora.import_corpus, corpora.IMPORT_EXAMPLES),
-    (app, "browser", services.browser, ()),
-    (app, "doctor", services.doctor, ()),
-    (app, "mcp", services.mcp, ()),
-    (app, "serve", serve.serve, serve.SERVE_EXAMPLES),
-    (_neo4j, "start", services.start_neo4j, ()),
-    (_neo4j, "stop", services.stop_neo4j, ()),
-    (_neo4j, "status", services.neo4j_status, ()),
-    (_cache, "stats", services.cache_stats, ()),
-    (_cache, "clear", services.clear_cache, ()),
-    (_runs, "list", runs.list_runs, runs.LIST_EXAMPLES),
-    (_runs, "show", runs.show_run, runs.SHOW_EXAMPLES),
-    (_runs, "resume", runs.resume_run, runs.RESUME_EXAMPLES),
-    (_runs, "delete", runs.delete_runs, runs.DELETE_EXAMPLES),
-    (_token, "create", serve.create_token, serve.TOKEN_EXAMPLES),
-    (_token, "list", serve.list_tokens, ()),
-    (_token, "revoke", serve.revoke_token, ()),
+_COMMANDS: tuple[tuple[typer.Typer, str, Callable[..., None]], ...] = (
+    (app, "ingest", ingest.ingest),
+    (app, "estimate", estimate.estimate),
+    (app, "ask", ask.ask),
+    (app, "evaluate", evaluate.evaluate),
+    (app, "report", evaluate.report),
+    (app, "list", corpora.list_documents),
+    (app, "stats", corpora.stats),
+    (app, "outline", corpora.outline),
+    (app, "delete", corpora.delete),
+    (app, "reindex", corpora.reindex),
+    (app, "normalize", corpora.normalize),
+    (app, "export", corpora.export_corpus),
+    (app, "import", corpora.import_corpus),
+    (app, "browser", services.browser),
+    (app, "doctor", services.doctor),
+    (app, "mcp", services.mcp),
+    (app, "serve", serve.serve),
+    (_neo4j, "start", services.start_neo4j),
+    (_neo4j, "stop", services.stop_neo4j),
+    (_neo4j, "status", services.neo4j_status),
+    (_cache, "stats", services.cache_stats),
+    (_cache, "clear", services.clear_cache),
+    (_runs, "list", runs.list_runs),
+    (_runs, "show", runs.show_run),
+    (_runs, "resume", runs.resume_run),
+    (_runs, "delete", runs.delete_runs),
+    (_token, "create", serve.create_token),
+    (_token, "list", serve.list_tokens),
+    (_token, "revoke", serve.revoke_token),
 )
 
-for _parent, _name, _function, _examples in _COMMANDS:
-    _parent.command(_name, help=_help(_function), epilog=_epilog(_examples))(_function)
+
+def _add(group: typer.Typer, name: str, function: Callable[..., None]) -> None:
+    """Add a command whose docstring is its help, and at the end has its examples.
+
+    Each paragraph of the help is one line, which the terminal breaks.
+    """
+    text, _, examples = (inspect.getdoc(function) or "").partition("\n\nExamples:\n")
+    examples = examples.replace("[", r"\[")
+    epilog = f"\n[bold]Examples[/bold]\n\n{examples}" if examples else None
+    help = re.sub(r"(?<!\n)\n(?!\n)", " ", text)
+    group.command(name, help=help, epilog=epilog)(function)
+
+
+for _row in _COMMANDS:
+    _add(*_row)
 for _name, _child in (("neo4j", _neo4j), ("cache", _cache), ("runs", _runs), ("token", _token)):
     app.add_typer(_child, name=_name)
 

@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,13 +14,13 @@ from rich.console import Console
 
 from graphreader.cli import options
 from graphreader.cli.console import cost_sentence, plural, print_error, print_json
-from graphreader.cli.driver import import_driver
 from graphreader.cli.progress import QuestionProgress, spinner
 from graphreader.cli.signals import Interrupted
 from graphreader.cli.startup import (
     STDIN,
     check_report,
     check_stdin,
+    import_driver,
     open_reader,
     write_report,
 )
@@ -32,12 +31,6 @@ if TYPE_CHECKING:
     from graphreader.graph_reader import GraphReader
     from graphreader.runs import Outcome
 
-EXAMPLES = (
-    'graphreader ask "Who taught the founder of the school?"',
-    'graphreader ask "..." --corpus library --json | jq -r .answer',
-    'graphreader ask --follow 4f2a "And where was she born?"',
-    "graphreader ask --file questions.jsonl --out answers.jsonl --mode paper",
-)
 
 _CONTINUES = "The answers so far are kept: the same command continues."
 _BOM = b"\xef\xbb\xbf"
@@ -60,7 +53,14 @@ def ask(
     as_json: options.Json = False,
     _quiet: options.Quiet = False,
 ) -> None:
-    """Search and explore the graph, and answer with citations."""
+    """Search and explore the graph, and answer with citations.
+
+    Examples:
+        graphreader ask "Who taught the founder of the school?"
+        graphreader ask "..." --corpus library --json | jq -r .answer
+        graphreader ask --follow 4f2a "And where was she born?"
+        graphreader ask --file questions.jsonl --out answers.jsonl --mode paper
+    """
     settings: dict[str, Any] = {"mode": mode, "max_calls": max_calls, "max_tokens": max_tokens}
     if reader is not None and reader != "graphreader":
         if question is None or any((mode, file, out, follow, keep_run, report)):
@@ -142,7 +142,8 @@ def _ask_file(
     """Write answers to the questions of a file to `out` or stdout; exit with 1 if any failed."""
     questions = read_questions(file)
     if out is not None and out != STDIN:
-        progress = _ask_into_file(AnswerFile(out, corpus), questions, keep_run, settings)
+        path = Path(out).expanduser().absolute()
+        progress = _ask_into_file(path, corpus, questions, keep_run, settings)
         print(progress.summary())
     else:
         # On a terminal a live line would disturb the answers.
@@ -155,24 +156,25 @@ def _ask_file(
 
 
 def _ask_into_file(
-    answers: "AnswerFile",
+    path: Path,
+    corpus: str,
     questions: list[FileQuestion],
     keep_run: bool,
     settings: Mapping[str, Any],
 ) -> "AskProgress":
     from graphreader.files import json_line
 
-    left = answers.unanswered(questions)
+    left = _unanswered(path, corpus, questions)
     progress = AskProgress(len(questions), before=len(questions) - len(left))
     # A repeated command resumes its runs: their ids come from corpus, mode, file and question.
-    keys = [[answers.corpus, settings["mode"] or "", str(answers.path), *one] for one in left]
+    keys = [[corpus, settings["mode"] or "", str(path), *one] for one in left]
     runs = [sha256(json.dumps(key).encode()).hexdigest()[:12] for key in keys]
     try:
         if left:
-            with open_reader(answers.corpus, **settings) as reader:
-                if not answers.path.exists():
+            with open_reader(corpus, **settings) as reader:
+                if not path.exists():
                     _delete_runs(reader, runs)
-                with answers.path.open("ab") as file:
+                with path.open("ab") as file:
 
                     def store(line: Mapping[str, Any]) -> None:
                         file.write(json_line(line))
@@ -342,45 +344,40 @@ def _parse_question(line: bytes, number: int) -> FileQuestion | None:
     return FileQuestion(id_, without_surrogates(question.strip()))
 
 
-class AnswerFile:
-    """A file of answers from one corpus, which a later run continues."""
+def _unanswered(path: Path, corpus: str, questions: list[FileQuestion]) -> list[FileQuestion]:
+    """The questions without an answer in a file; removes errors and a cut-off line from it.
 
-    def __init__(self, path: str, corpus: str) -> None:
-        self.path = Path(path).expanduser().absolute()
-        self.corpus = corpus
+    Raises UsageError for a file with other lines than answers from the corpus to these questions,
+    and leaves it untouched.
+    """
+    from graphreader.files import atomic_write, complete_lines
 
-    def unanswered(self, questions: list[FileQuestion]) -> list[FileQuestion]:
-        """The questions without an answer in the file; removes errors and a cut-off line from it.
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise UsageError(f"No answers can be written to {path}: name another --out.")
+    if not path.exists():
+        return questions
+    texts = {str(one.id): one.question for one in questions}
 
-        Raises UsageError for a file with other lines than answers to these questions, and leaves
-        it untouched.
-        """
-        from graphreader.files import atomic_write, complete_lines
-
-        if self.path.is_dir() or not os.access(self.path.parent, os.W_OK):
-            raise UsageError(f"No answers can be written to {self.path}: name another --out.")
-        if not self.path.exists():
-            return questions
-        lines = complete_lines(
-            self.path,
-            frozenset(("id", "question")),
-            accepts=partial(self._is_answer, {str(one.id): one.question for one in questions}),
-            refusal=f"this is not an answer from the corpus {self.corpus!r} to one of these "
-            "questions; name another --out.",
-            beginning=b'{"id": ',
-        )
-        answers: dict[str, bytes] = {}
-        for line, data in lines:
-            if "error" not in line:
-                answers.setdefault(str(line["id"]), data.rstrip() + b"\n")
-        kept = b"".join(answers.values())
-        if kept != self.path.read_bytes():
-            with atomic_write(self.path) as file:
-                file.write(kept)
-        return [question for question in questions if str(question.id) not in answers]
-
-    def _is_answer(self, questions: Mapping[str, str], line: Mapping[str, Any]) -> bool:
+    def is_answer(line: Mapping[str, Any]) -> bool:
         """Whether a line is an answer from this corpus to one of the questions, or its error."""
-        if questions.get(str(line["id"]), line["question"]) != line["question"]:
+        if texts.get(str(line["id"]), line["question"]) != line["question"]:
             return False
-        return "error" in line or ("answer" in line and line.get("corpus") == self.corpus)
+        return "error" in line or ("answer" in line and line.get("corpus") == corpus)
+
+    lines = complete_lines(
+        path,
+        frozenset(("id", "question")),
+        accepts=is_answer,
+        refusal=f"this is not an answer from the corpus {corpus!r} to one of these questions; name "
+        "another --out.",
+        beginning=b'{"id": ',
+    )
+    answers: dict[str, bytes] = {}
+    for line, data in lines:
+        if "error" not in line:
+            answers.setdefault(str(line["id"]), data.rstrip() + b"\n")
+    kept = b"".join(answers.values())
+    if kept != path.read_bytes():
+        with atomic_write(path) as file:
+            file.write(kept)
+    return [question for question in questions if str(question.id) not in answers]

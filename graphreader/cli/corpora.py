@@ -3,8 +3,7 @@
 import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -23,13 +22,13 @@ from graphreader.cli.console import (
     single_line,
     wide_console,
 )
-from graphreader.cli.driver import import_driver
 from graphreader.cli.ingest import IngestProgress
 from graphreader.cli.progress import spinner
 from graphreader.cli.signals import Interrupted
 from graphreader.cli.startup import (
     STDIN,
     check_stdin,
+    import_driver,
     open_database,
     open_reader,
     read_settings,
@@ -38,26 +37,9 @@ from graphreader.errors import UsageError
 
 if TYPE_CHECKING:
     from graphreader.ingestion.report import NormalizationReport
-    from graphreader.ingestion.transfer import Export, TransferReport
+    from graphreader.ingestion.transfer import TransferReport
     from graphreader.store.catalog import DocumentSummary
 
-DELETE_EXAMPLES = (
-    "graphreader delete notes.md",
-    "graphreader delete --all --corpus library --yes",
-)
-NORMALIZE_EXAMPLES = (
-    "graphreader normalize --dry-run",
-    "graphreader normalize --corpus library --json > merges.json",
-    "graphreader normalize --undo",
-)
-EXPORT_EXAMPLES = (
-    "graphreader export library.jsonl --corpus library",
-    "graphreader export - --corpus library | gzip > library.jsonl.gz",
-)
-IMPORT_EXAMPLES = (
-    "graphreader import library.jsonl",
-    "gunzip -c library.jsonl.gz | graphreader import - --corpus copy",
-)
 
 _WIDE = 100  # columns; a narrower terminal has no room for ids
 _LISTED = 20  # printed merges; the JSON has all
@@ -159,7 +141,12 @@ def delete(
     yes: options.Yes = False,
     json: options.Json = False,
 ) -> None:
-    """Delete one document or a whole corpus from the graph."""
+    """Delete one document or a whole corpus from the graph.
+
+    Examples:
+        graphreader delete notes.md
+        graphreader delete --all --corpus library --yes
+    """
     if (document is None) == (not everything):
         raise UsageError("Name one document, or use --all for the whole corpus.")
     if everything:
@@ -195,6 +182,11 @@ def normalize(
     """Merge key elements with the same meaning.
 
     `ingest` does this at its end, too. No text is read again, and no model is asked.
+
+    Examples:
+        graphreader normalize --dry-run
+        graphreader normalize --corpus library --json > merges.json
+        graphreader normalize --undo
     """
     if undo and stages is not None:
         raise UsageError("--undo undoes all stages: leave out --stages.")
@@ -235,7 +227,12 @@ def export_corpus(
     corpus: options.Corpus = "default",
     json: options.Json = False,
 ) -> None:
-    """Export a whole corpus, with its vectors, to one file of JSON Lines."""
+    """Export a whole corpus, with its vectors, to one file of JSON Lines.
+
+    Examples:
+        graphreader export library.jsonl --corpus library
+        graphreader export - --corpus library | gzip > library.jsonl.gz
+    """
     if file == STDIN and json:
         raise UsageError("Standard output takes the corpus or --json, not both: name a file.")
     target = sys.stdout.buffer if file == STDIN else os.path.expanduser(file)
@@ -251,8 +248,19 @@ def import_corpus(
     corpus: options.ImportCorpus = None,
     json: options.Json = False,
 ) -> None:
-    """Import an exported corpus into the graph. No model is asked."""
-    with _open_export(file) as lines:
+    """Import an exported corpus into the graph. No model is asked.
+
+    Examples:
+        graphreader import library.jsonl
+        gunzip -c library.jsonl.gz | graphreader import - --corpus copy
+    """
+    import_driver()
+    from graphreader.ingestion.transfer import open_export
+
+    if file == STDIN:
+        check_stdin()
+    # The file is checked before any server is started.
+    with open_export(sys.stdin.buffer if file == STDIN else os.path.expanduser(file)) as lines:
         name = lines.header.corpus if corpus is None else corpus
         with open_reader(name) as reader, spinner("Importing"):
             try:
@@ -263,18 +271,6 @@ def import_corpus(
     _print_transfer(report, "imported", json)
     if report.refused:
         raise typer.Exit(2)
-
-
-@contextmanager
-def _open_export(file: str) -> "Iterator[Export]":
-    """The exported corpus, checked before any server is started."""
-    import_driver()
-    from graphreader.ingestion.transfer import open_export
-
-    if file == STDIN:
-        check_stdin()
-    with open_export(sys.stdin.buffer if file == STDIN else os.path.expanduser(file)) as export:
-        yield export
 
 
 def _print_transfer(

@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from graphreader.estimate import CapacityPlan, Estimate, Spending
     from graphreader.settings import Settings
 
-EXAMPLES = (
-    "graphreader estimate books/",
-    "graphreader estimate books/ --plan 10000",
-    "GRAPHREADER_MODEL=openai:gpt-5.4-mini graphreader estimate books/",
-)
 
 _UNKNOWN_PRICE = "not known: set it in a file (GRAPHREADER_PRICES)"
 
@@ -46,6 +41,11 @@ def estimate(
     """Estimate the cost of reading texts in. Nothing is sent, and no Neo4j is needed.
 
     All texts count as new; `graphreader ingest --dry-run` leaves out texts that the graph has.
+
+    Examples:
+        graphreader estimate books/
+        graphreader estimate books/ --plan 10000
+        GRAPHREADER_MODEL=openai:gpt-5.4-mini graphreader estimate books/
     """
     sources = {
         "include": include,

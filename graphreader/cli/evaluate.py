@@ -25,10 +25,9 @@ from graphreader.cli.console import (
     rounded,
     wide_console,
 )
-from graphreader.cli.driver import import_driver
 from graphreader.cli.progress import QuestionProgress, spinner
 from graphreader.cli.signals import Interrupted
-from graphreader.cli.startup import read_settings, start_embedded
+from graphreader.cli.startup import import_driver, read_settings, start_embedded
 from graphreader.errors import GraphReaderError, UsageError
 
 if TYPE_CHECKING:
@@ -40,13 +39,6 @@ if TYPE_CHECKING:
     from graphreader.evaluation.tables import Table as ReportTable
     from graphreader.settings import Settings
 
-EXAMPLES = (
-    "graphreader evaluate samples --out first-look",
-    "graphreader evaluate questions.jsonl --readers graphreader,full-text --limit 50 --out results",
-    "graphreader evaluate musique.jsonl --lengths native,64k --pool passages.jsonl --out results",
-    "graphreader evaluate musique.jsonl --models openai:gpt-5.4,openai:gpt-5.4-mini "
-    "--estimate-only",
-)
 
 _CONTINUES = "The readings so far are kept: the same command continues."
 _FRAME_LINES = 6  # lines around the rows of the live table
@@ -78,6 +70,12 @@ def evaluate(
 
     Each answer is stored at once: the same command continues after an interruption, and with more
     readers, questions or lengths it asks only for the missing answers.
+
+    Examples:
+        graphreader evaluate samples --out first-look
+        graphreader evaluate questions.jsonl --readers graphreader,full-text --limit 50 --out scores
+        graphreader evaluate musique.jsonl --lengths native,64k --pool passages.jsonl --out results
+        graphreader evaluate musique.jsonl --models openai:gpt-5.4,ollama:qwen3 --estimate-only
     """
     if not data or (out is None and not estimate_only):
         raise UsageError("Name the data, and a folder for the readings: DATA... --out DIR.")

@@ -35,19 +35,18 @@ if TYPE_CHECKING:
 
     from graphreader.ingestion.report import DocumentReport, IngestEvent, IngestReport
 
-EXAMPLES = (
-    "graphreader ingest notes.md",
-    'graphreader ingest books/ --include "*.epub" --exclude drafts',
-    "graphreader ingest - --id notes < notes.txt",
-    "graphreader ingest --retry-failed --corpus library",
-)
 
 _LISTED_FAILURES = 10  # printed reasons of failed chunks; the JSON has all
 _LISTED_DOCUMENTS = 20  # printed documents that are refused or have skipped parts
 _LISTED_PARTS = 3  # printed skipped parts of one document
 _STATUS_WIDTH = 11
-_STATUS_STYLES = {"read": "green", "unchanged": "dim", "incomplete": "yellow", "refused": "red"}
-_STATUS_STYLES |= {"waiting": "cyan"}
+_STATUS_STYLES = {
+    "read": "green",
+    "unchanged": "dim",
+    "incomplete": "yellow",
+    "waiting": "cyan",
+    "refused": "red",
+}
 _RAY_ADDRESS = re.compile(r"local|auto|\S+:\d+")
 
 
@@ -70,7 +69,14 @@ def ingest(
     verbose: options.Verbose = False,
     _quiet: options.Quiet = False,
 ) -> None:
-    """Read texts into the graph. A text that was read before costs nothing."""
+    """Read texts into the graph. A text that was read before costs nothing.
+
+    Examples:
+        graphreader ingest notes.md
+        graphreader ingest books/ --include "*.epub" --exclude drafts
+        graphreader ingest - --id notes < notes.txt
+        graphreader ingest --retry-failed --corpus library
+    """
     if retry_failed and any(
         (paths, include, exclude, follow_links, name, normalize is not None, batch, ray, dry_run)
     ):
@@ -257,9 +263,8 @@ class IngestProgress(CommandProgress):
             print_progress(f"{status:<{_STATUS_WIDTH}}{text}")
 
     def _add_to_total(self, task: "Task", count: float) -> None:
-        """Enlarge the total of a task and show it; rich's `update` would forget its speed."""
-        task.total = (task.total or 0) + count
-        task.finished_time, task.visible = None, True
+        """Enlarge the total of a task, and show it."""
+        self.update(task.id, total=(task.total or 0) + count, visible=True)
 
     @property
     def _stage(self) -> "tuple[Task, str]":

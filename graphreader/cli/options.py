@@ -1,6 +1,6 @@
 """Options and arguments of all commands; each is declared once, as the type of a parameter."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
@@ -12,8 +12,9 @@ def _argument(metavar: str, help: str, **more: Any) -> Any:
     return typer.Argument(metavar=metavar, help=help, **more)
 
 
-def _option(name: str, metavar: str, help: str, **more: Any) -> Any:
-    return typer.Option(name, metavar=metavar, help=help, **more)
+def _option(metavar: str, help: str, *names: str, **more: Any) -> Any:
+    """Declare an option with a value; without `names` its parameter names it."""
+    return typer.Option(*names, metavar=metavar, help=help, **more)
 
 
 def flag(*names: str, help: str, **more: Any) -> Any:
@@ -34,49 +35,34 @@ Yes = Annotated[bool, flag("--yes", help="Do not ask for confirmation.")]
 DryRun = Annotated[
     bool, flag("--dry-run", help="Change nothing; only print what it would change or cost.")
 ]
-Corpus = Annotated[str, _option("--corpus", "NAME", "The corpus to work on.")]
-OnlyCorpus = Annotated[str | None, _option("--corpus", "NAME", "Only this corpus.")]
-MaxCalls = Annotated[
-    int | None, _option("--max-calls", "N", "Stop after N calls of the model.", min=1)
-]
-MaxTokens = Annotated[
-    int | None, _option("--max-tokens", "N", "Stop before N tokens are used.", min=1)
-]
-Report = Annotated[
-    str | None, _option("--report", "FILE", "Also write the answer as one HTML page.")
-]
+Corpus = Annotated[str, _option("NAME", "The corpus to work on.")]
+OnlyCorpus = Annotated[str | None, _option("NAME", "Only this corpus.")]
+MaxCalls = Annotated[int | None, _option("N", "Stop after N calls of the model.", min=1)]
+MaxTokens = Annotated[int | None, _option("N", "Stop before N tokens are used.", min=1)]
+Report = Annotated[str | None, _option("FILE", "Also write the answer as one HTML page.")]
 
 # All commands
 
 DebugFlag = Annotated[bool, flag("--debug", help="Show the traceback of a failure.")]
 Log = Annotated[
     LogLevel | None,
-    typer.Option("--log-level", case_sensitive=False, help="Log to stderr, from this level on."),
+    typer.Option(case_sensitive=False, help="Log to stderr, from this level on."),
 ]
 
 # ingest, estimate
 
 Paths = Annotated[list[str], _argument("PATH", "Files, folders, or - for stdin.", **_REPEATED)]
 Include = Annotated[
-    list[str],
-    _option(
-        "--include", "PATTERN", "In folders, read only matching files (repeatable).", **_REPEATED
-    ),
+    list[str], _option("PATTERN", "In folders, read only matching files (repeatable).", **_REPEATED)
 ]
 Exclude = Annotated[
-    list[str],
-    _option("--exclude", "PATTERN", "In folders, skip matching files (repeatable).", **_REPEATED),
+    list[str], _option("PATTERN", "In folders, skip matching files (repeatable).", **_REPEATED)
 ]
 FollowLinks = Annotated[
     list[str],
-    _option(
-        "--follow-links",
-        "TARGET",
-        "In folders, follow links to this folder or file (repeatable).",
-        **_REPEATED,
-    ),
+    _option("TARGET", "In folders, follow links to this folder or file (repeatable).", **_REPEATED),
 ]
-StdinName = Annotated[str | None, _option("--id", "NAME", "The name of the text from stdin.")]
+StdinName = Annotated[str | None, _option("NAME", "The name of the text from stdin.", "--id")]
 Batch = Annotated[
     bool, flag("--batch", help="Use batches of OpenAI or Anthropic: half the price, within a day.")
 ]
@@ -93,65 +79,63 @@ Normalize = Annotated[
 Ray = Annotated[
     str | None,
     _option(
-        "--ray",
-        "[ADDRESS]",
-        "Use the Ray cluster at HOST:PORT; without an address, one of this machine.",
+        "[ADDRESS]", "Use the Ray cluster at HOST:PORT; without an address, one of this machine."
     ),
 ]
 Verbose = Annotated[bool, flag("--verbose", help="Print a line for each document.")]
 Plan = Annotated[
-    int | None,
-    _option("--plan", "N", "Also estimate what N documents like these would need.", min=1),
+    int | None, _option("N", "Also estimate what N documents like these would need.", min=1)
 ]
 
 # ask, runs
 
-Question = Annotated[
-    str | None, _argument("QUESTION", "What you want to know.", show_default=False)
-]
+Question = Annotated[str | None, _argument("QUESTION", "What you want to know.")]
 AskedCorpus = Annotated[
     str | None,
     _option(
-        "--corpus",
-        "NAME",
-        "The corpus to ask; by default the corpus of the run to --follow, else 'default'.",
+        "NAME", "The corpus to ask; by default the corpus of the run to --follow, else 'default'."
     ),
 ]
+
+
+def _check_mode(mode: str | None) -> str | None:
+    """Refuse a mode that does not exist; the settings, which are slow, know the names."""
+    if mode is not None:
+        from graphreader.settings import ModeName
+
+        if mode not in get_args(ModeName):
+            names = ", ".join(map(repr, get_args(ModeName)))
+            raise typer.BadParameter(f"{mode!r} is not one of {names}.")
+    return mode
+
+
 Mode = Annotated[
     str | None,
     _option(
-        "--mode",
         "MODE",
         "adaptive: search, 1 to 8 turns, rarely paths; paper: 5 paths of 10 calls.",
+        callback=_check_mode,
     ),
 ]
 QuestionFile = Annotated[
-    str | None,
-    _option("--file", "FILE", "Ask the questions of this file, one a line; - for stdin."),
+    str | None, _option("FILE", "Ask the questions of this file, one a line; - for stdin.")
 ]
 OutFile = Annotated[
     str | None,
     _option(
-        "--out",
         "FILE",
         "Write the answers to --file here, one a line; a later run continues. Without it they go "
         "to stdout.",
     ),
 ]
 Follow = Annotated[
-    str | None,
-    _option(
-        "--follow", "RUN", "Ask a follow-up question to the answer of this run.", show_default=False
-    ),
+    str | None, _option("RUN", "Ask a follow-up question to the answer of this run.")
 ]
 KeepRun = Annotated[bool, flag("--keep-run", help="Store the exploration in the graph.")]
 OtherReader = Annotated[
     str | None,
     _option(
-        "--reader",
-        "NAME",
-        "Ask another reader of the same texts: full-text, rag-bm25-3, read-agent-s, ...",
-        show_default=False,
+        "NAME", "Ask another reader of the same texts: full-text, rag-bm25-3, read-agent-s, ..."
     ),
 ]
 Run = Annotated[str, _argument("RUN", "The id of a run, or a unique beginning of it.")]
@@ -160,10 +144,7 @@ AllRuns = Annotated[bool, flag("--all", help="Delete all runs.")]
 Step = Annotated[
     int | None,
     _option(
-        "--from",
-        "N",
-        "Start a new run before step N, as `runs show` numbers its steps.",
-        min=1,
+        "N", "Start a new run before step N, as `runs show` numbers its steps.", "--from", min=1
     ),
 ]
 
@@ -175,40 +156,30 @@ OneDocument = Annotated[str | None, _DOCUMENT]
 WholeCorpus = Annotated[bool, flag("--all", help="Delete the whole corpus.")]
 Stages = Annotated[
     str | None,
-    _option(
-        "--stages",
-        "STAGES",
-        "The stages, separated by commas: semantic, association; or none.",
-    ),
+    _option("STAGES", "The stages, separated by commas: semantic, association; or none."),
 ]
 Undo = Annotated[bool, flag("--undo", help="Undo all merges.")]
 ExportFile = Annotated[str, _argument("FILE", "The file to write, - for standard output.")]
 ImportFile = Annotated[str, _argument("FILE", "An exported corpus, - for standard input.")]
 ImportCorpus = Annotated[
-    str | None,
-    _option("--corpus", "NAME", "The corpus to import into; by default the name in the file."),
+    str | None, _option("NAME", "The corpus to import into; by default the name in the file.")
 ]
 
 # serve, token, browser
 
-Host = Annotated[str, _option("--host", "ADDRESS", "The address to listen on.")]
-Port = Annotated[int, _option("--port", "N", "The port; 0 for any that is free.", min=0, max=65535)]
+Host = Annotated[str, _option("ADDRESS", "The address to listen on.")]
+Port = Annotated[int, _option("N", "The port; 0 for any that is free.", min=0, max=65535)]
 AllowedHosts = Annotated[
     list[str],
     _option(
-        "--allowed-host",
-        "NAME",
-        "Another name of this machine that browsers may use (repeatable).",
-        **_REPEATED,
+        "NAME", "Another name of this machine that browsers may use (repeatable).", **_REPEATED
     ),
 ]
-McpCorpus = Annotated[str, _option("--corpus", "NAME", "The corpus of /mcp.")]
+McpCorpus = Annotated[str, _option("NAME", "The corpus of /mcp.")]
 ProxyHeaders = Annotated[
     bool, flag("--proxy-headers", help="Behind a proxy: trust its X-Forwarded headers.")
 ]
-RootPath = Annotated[
-    str, _option("--root-path", "PATH", "Behind a proxy: the path under which it serves this.")
-]
+RootPath = Annotated[str, _option("PATH", "Behind a proxy: the path under which it serves this.")]
 FirstToken = Annotated[
     bool,
     flag("--first-token", help="If there is no token, make one of an admin and print it once."),
@@ -217,17 +188,14 @@ JsonLogs = Annotated[
     bool, flag("--json-logs", help="Log to stderr as JSON, one line for each request.")
 ]
 TokenName = Annotated[str, _argument("NAME", "The name of the token, by which it is revoked.")]
-Role = Annotated[str, _option("--role", "ROLE", "reader, writer (also reads texts in) or admin.")]
+Role = Annotated[str, _option("ROLE", "reader, writer (also reads texts in) or admin.")]
 TokenCorpora = Annotated[
-    list[str],
-    _option("--corpus", "NAME", "A corpus to which it gives access (repeatable).", **_REPEATED),
+    list[str], _option("NAME", "A corpus to which it gives access (repeatable).", **_REPEATED)
 ]
-Days = Annotated[float | None, _option("--days", "N", "It expires after N days.", min=0.01)]
-QuestionsAtOnce = Annotated[int | None, _option("--questions", "N", "Questions at once.", min=1)]
-CallsADay = Annotated[int | None, _option("--calls", "N", "Calls of the model a day (UTC).", min=1)]
-TokensADay = Annotated[
-    int | None, _option("--tokens", "N", "Tokens of the model a day (UTC).", min=1)
-]
+Days = Annotated[float | None, _option("N", "It expires after N days.", min=0.01)]
+QuestionsAtOnce = Annotated[int | None, _option("N", "Questions at once.", min=1)]
+CallsADay = Annotated[int | None, _option("N", "Calls of the model a day (UTC).", min=1)]
+TokensADay = Annotated[int | None, _option("N", "Tokens of the model a day (UTC).", min=1)]
 Open = Annotated[bool, flag("--open", help="Also open the page in the web browser.")]
 
 # evaluate, report
@@ -238,26 +206,16 @@ Data = Annotated[
         "DATA",
         "Data files, folders of them, or `samples`: samples/musique, samples/hotpotqa, "
         "samples/cmrc2018_zh.",
-        show_default=False,
     ),
 ]
-Readers = Annotated[str, _option("--readers", "NAMES", "The readers to ask, separated by commas.")]
+Readers = Annotated[str, _option("NAMES", "The readers to ask, separated by commas.")]
 OutFolder = Annotated[
-    str | None,
-    _option(
-        "--out",
-        "DIR",
-        "The folder for the readings, where the same command continues.",
-        show_default=False,
-    ),
+    str | None, _option("DIR", "The folder for the readings, where the same command continues.")
 ]
-Limit = Annotated[
-    int | None, _option("--limit", "N", "Only the first N questions of each dataset.", min=1)
-]
+Limit = Annotated[int | None, _option("N", "Only the first N questions of each dataset.", min=1)]
 Lengths = Annotated[
     str,
     _option(
-        "--lengths",
         "SIZES",
         "Lengths of contexts: native, or sizes to fill up with passages of a pool (16k,64k).",
     ),
@@ -265,11 +223,9 @@ Lengths = Annotated[
 Pool = Annotated[
     str | None,
     _option(
-        "--pool",
         "FILE",
         'The passages for longer contexts, one a line: {"title": "...", "text": "..."}; by default '
         "corpus/NAME next to the data.",
-        show_default=False,
     ),
 ]
 Contexts = Annotated[
@@ -282,17 +238,15 @@ Contexts = Annotated[
 Evidence = Annotated[
     list[str] | None,
     _option(
-        "--evidence",
         "FILE",
         "Original files of MuSiQue, HotpotQA or 2WikiMultihopQA, with evidence for the questions "
         "that LongBench and LV-Eval took from them.",
-        show_default=False,
     ),
 ]
 Models = Annotated[
-    str, _option("--models", "NAMES", "Models to measure one after the other, as provider:model.")
+    str, _option("NAMES", "Models to measure one after the other, as provider:model.")
 ]
-Repeats = Annotated[int, _option("--repeats", "N", "Ask each question N times.", min=1)]
+Repeats = Annotated[int, _option("N", "Ask each question N times.", min=1)]
 Rate = Annotated[
     bool | None,
     flag(
@@ -302,27 +256,16 @@ Rate = Annotated[
 ]
 EqualReading = Annotated[
     bool,
-    flag(
-        "--equal-reading",
-        help="Compare with rankings that read as many tokens as GraphReader.",
-    ),
+    flag("--equal-reading", help="Compare with rankings that read as many tokens as GraphReader."),
 ]
 Seed = Annotated[
     int,
-    _option(
-        "--seed",
-        "N",
-        "The seed of random draws: of contexts, of nodes, of a model's replies.",
-        min=0,
-    ),
+    _option("N", "The seed of random draws: of contexts, of nodes, of a model's replies.", min=0),
 ]
 Concurrency = Annotated[
-    int | None,
-    _option("--concurrency", "N", "Questions at once; two without a model.", min=1, max=256),
+    int | None, _option("N", "Questions at once; two without a model.", min=1, max=256)
 ]
-MaxCost = Annotated[
-    float | None, _option("--max-cost", "DOLLARS", "Stop when this much is spent.", min=0)
-]
+MaxCost = Annotated[float | None, _option("DOLLARS", "Stop when this much is spent.", min=0)]
 CostAgreed = Annotated[bool, flag("--yes", "-y", help="Do not ask for confirmation of the cost.")]
 EstimateOnly = Annotated[bool, flag("--estimate-only", help="Only print what it would cost.")]
 ResultsFolder = Annotated[str, _argument("DIR", "The folder that `graphreader evaluate` filled.")]

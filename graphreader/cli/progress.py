@@ -2,7 +2,6 @@
 
 import math
 import re
-import textwrap
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -123,10 +122,7 @@ class CommandProgress(Progress, ABC):
         """Yield the bars, and below them the status and waits."""
         yield from super().get_renderables()
         if self.tasks:  # rich calls this once in its constructor
-            # Breaks at commas only.
-            text = self.status().replace(" ", "\xa0").replace(",\xa0", ", ")
-            text = textwrap.fill(text, self.console.width - 2, subsequent_indent="  ")
-            self._spinner.update(text=Text(text.replace("\xa0", " ")))
+            self._spinner.update(text=Text(self.status()))
             yield self._spinner
             yield from self.wait.lines
 

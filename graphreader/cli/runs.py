@@ -29,22 +29,17 @@ from graphreader.errors import UsageError
 if TYPE_CHECKING:
     from graphreader.agent.run_store import RunSummary
 
-LIST_EXAMPLES = (
-    "graphreader runs list --corpus library",
-    "graphreader runs list --json | jq -r '.runs[] | select(.status == \"failed\") | .run'",
-)
-SHOW_EXAMPLES = (
-    "graphreader runs show 4f2a --json | jq .reading.claims",
-    "graphreader runs show 4f2a --report report.html",
-)
-RESUME_EXAMPLES = ("graphreader runs resume 4f2a", "graphreader runs resume 4f2a --from 3")
-DELETE_EXAMPLES = ("graphreader runs delete 4f2a 9c01", "graphreader runs delete --all --yes")
 
 _QUESTION_WIDTH = 100
 
 
 def list_runs(corpus: options.OnlyCorpus = None, json: options.Json = False) -> None:
-    """List the kept runs, newest first."""
+    """List the kept runs, newest first.
+
+    Examples:
+        graphreader runs list --corpus library
+        graphreader runs list --json | jq -r '.runs[] | select(.status == "failed") | .run'
+    """
     import asyncio
 
     runs = asyncio.run(read_runs(read_settings(), corpus))
@@ -68,7 +63,12 @@ def _print_runs(runs: "Sequence[RunSummary]") -> None:
 
 
 def show_run(run: options.Run, report: options.Report = None, json: options.Json = False) -> None:
-    """Show a run step by step: plan, functions and reasons, notebooks, answer."""
+    """Show a run step by step: plan, functions and reasons, notebooks, answer.
+
+    Examples:
+        graphreader runs show 4f2a --json | jq .reading.claims
+        graphreader runs show 4f2a --report report.html
+    """
     check_report(report)
     with open_reader("default", graph=report is not None) as reader:
         kept = reader.run(run)
@@ -92,7 +92,12 @@ def resume_run(
     json: options.Json = False,
     _quiet: options.Quiet = False,
 ) -> None:
-    """Continue an interrupted run without paying again for its decisions."""
+    """Continue an interrupted run without paying again for its decisions.
+
+    Examples:
+        graphreader runs resume 4f2a
+        graphreader runs resume 4f2a --from 3
+    """
     with open_reader("default", max_calls=max_calls, max_tokens=max_tokens) as reader:
         from graphreader.cli.watch import watch
 
@@ -107,7 +112,12 @@ def delete_runs(
     yes: options.Yes = False,
     json: options.Json = False,
 ) -> None:
-    """Delete runs with their steps and decisions; active runs stay."""
+    """Delete runs with their steps and decisions; active runs stay.
+
+    Examples:
+        graphreader runs delete 4f2a 9c01
+        graphreader runs delete --all --yes
+    """
     if bool(runs) == everything:
         raise UsageError("Name runs, or use --all.")
     if everything:

@@ -18,14 +18,6 @@ from graphreader.errors import UsageError
 if TYPE_CHECKING:
     from graphreader.web.access import Token, TokenStore
 
-SERVE_EXAMPLES = (
-    "graphreader serve",
-    "graphreader serve --host 0.0.0.0 --first-token",
-)
-TOKEN_EXAMPLES = (
-    "graphreader token create anna --role writer --corpus books",
-    "graphreader token create boss --role admin --days 30",
-)
 _EXTRA = "serve"
 
 
@@ -44,6 +36,10 @@ def serve(
 
     On a loopback address only this machine has access, without a token. On any other address, and
     behind a proxy, every request needs a token: `graphreader token create`.
+
+    Examples:
+        graphreader serve
+        graphreader serve --host 0.0.0.0 --first-token
     """
     settings = read_settings()
     set_up_server_logging(as_json=json_logs)
@@ -137,7 +133,12 @@ def create_token(
     tokens: options.TokensADay = None,
     json: options.Json = False,
 ) -> None:
-    """Make an access token and print it once: only its hash is kept."""
+    """Make an access token and print it once: only its hash is kept.
+
+    Examples:
+        graphreader token create anna --role writer --corpus books
+        graphreader token create boss --role admin --days 30
+    """
     limits: Any = {"questions": questions, "calls": calls, "tokens": tokens}
     secret = _store().create(name, role, corpus, days=days, **limits)  # type: ignore[arg-type]
     print_result({"name": name, "token": secret}, secret, json=json)

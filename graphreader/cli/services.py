@@ -24,9 +24,9 @@ from graphreader.cli.console import (
     print_table,
     wide_console,
 )
-from graphreader.cli.driver import import_driver
 from graphreader.cli.signals import HANDLED_SIGNALS
 from graphreader.cli.startup import (
+    import_driver,
     open_database,
     read_runs,
     read_settings,

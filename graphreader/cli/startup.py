@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from graphreader.cli.console import print_error, print_progress
-from graphreader.cli.driver import import_driver
 from graphreader.cli.progress import WaitDisplay, spinner
 from graphreader.errors import UsageError
 from graphreader.waiting import listening
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from graphreader.store.embedded.server import RunningServer
 
 STDIN = "-"
+
+_UNUSED_BY_THE_DRIVER = ("numpy", "pandas", "pyarrow")
 
 _PHASES = {
     "waiting": "Another command is starting Neo4j",
@@ -105,6 +106,22 @@ async def read_runs(settings: "Settings", corpus: str | None = None) -> "list[Ru
         return await store.summaries(corpus)
     finally:
         await store.aclose()
+
+
+def import_driver() -> None:
+    """Import `graphreader.store` while numpy, pandas and pyarrow cannot be imported.
+
+    The driver imports them, where they are installed, only to accept their types as parameters,
+    which GraphReader never passes. pandas alone would take half a second of CPU time, a tenth of
+    the imports of `ask`.
+    """
+    hidden = [name for name in _UNUSED_BY_THE_DRIVER if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: not importable
+    try:
+        import graphreader.store.connection  # noqa: F401
+    finally:
+        for name in hidden:
+            del sys.modules[name]
 
 
 def start_embedded(settings: "Settings") -> "RunningServer":

@@ -5,12 +5,15 @@ after. It answers each with one line: the number of the process, or the exit cod
 """
 
 import asyncio
+import atexit
+import gc
 import itertools
 import json
 import logging
 import os
 import resource
 import sys
+import threading
 import time
 from contextlib import suppress
 from typing import Any
@@ -35,6 +38,8 @@ from tests.terminal import closed_port
 def serve() -> None:
     """Start and look after commands until nobody asks any more."""
     asyncio.run(warm())
+    gc.collect()
+    gc.freeze()  # a collection in a fork would copy all that is loaded here
     for line in sys.stdin:
         request = json.loads(line)
         if "process" in request:
@@ -90,7 +95,15 @@ def _run(
     streams.stdout = os.fdopen(1, "w", encoding="utf-8")
     streams.stderr = os.fdopen(2, "w", encoding="utf-8", buffering=1)
     sys.argv = ["graphreader", *arguments]
-    main()
+    try:
+        main()
+    except SystemExit as end:
+        # To take down all that is loaded would take longer than the command.
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        streams.stdout.flush()
+        streams.stderr.flush()
+        os._exit(int(end.code or 0))
 
 
 def _let_clock_jump(seconds: float) -> None:

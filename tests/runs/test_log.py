@@ -12,7 +12,6 @@ import pytest
 from graphreader.errors import GraphReaderError
 from graphreader.graph_reader import GraphReader
 from graphreader.llm import retry
-from graphreader.reading import Reading
 from graphreader.settings import Settings
 from tests.runs import chronicle, mind
 from tests.runs.openai_faults import Body
@@ -61,25 +60,21 @@ def texts(tmp_path: Path) -> Path:
     return folder
 
 
-def read_and_ask(settings: Settings, corpus: str, texts: Path) -> Reading:
-    with GraphReader(corpus, settings=settings) as reader:
-        reader.ingest(texts)
-        reading = reader.ask(QUESTION)
-        reader.ask(QUESTION)
-        reader.delete(everything=True)
-    return reading
-
-
 # From INFO on no text, title, question, plan or reply is logged, also where a failing service
 # repeats the request; DEBUG has them, each statement with its time, each request and retry. Secrets
-# are never logged.
+# are never logged. At INFO an operator sees the connection, each document, the normalization, each
+# run with its paths, and each failure once.
 @pytest.mark.usefixtures("cleaned", "short_pauses")
-def test_texts_only_at_debug(
+def test_messages(
     neo4j: Settings, corpus: str, texts: Path, tmp_path: Path, log: pytest.LogCaptureFixture
 ) -> None:
     with OpenAIServer(mind.think, script=spoiled, refuses=["response_format"]) as server:
         settings = chronicle.settings(neo4j, server, tmp_path / "home", keep_replies="all")
-        read_and_ask(settings, corpus, texts)
+        with GraphReader(corpus, settings=settings) as reader:
+            reader.ingest(texts)
+            reading = reader.ask(QUESTION)
+            reader.ask(QUESTION)
+            reader.delete(everything=True)
         asked = len(server.requests)
     info, everything = lines(log, logging.INFO), lines(log, logging.DEBUG)
     assert neo4j.neo4j_password
@@ -95,20 +90,8 @@ def test_texts_only_at_debug(
     assert "openai:fake: a kept reply serves for answer_reasoning" in everything
     assert "FunctionChosen(path=1, node='Anna1', call=FunctionCall(name='read_chunk'" in everything
 
-
-# At INFO an operator sees the connection, each document, the normalization, each run with its
-# paths, and each failure once.
-@pytest.mark.usefixtures("cleaned", "short_pauses")
-def test_messages(
-    neo4j: Settings, corpus: str, texts: Path, tmp_path: Path, log: pytest.LogCaptureFixture
-) -> None:
-    with OpenAIServer(mind.think, script=spoiled) as server:
-        settings = chronicle.settings(neo4j, server, tmp_path / "home")
-        reading = read_and_ask(settings, corpus, texts)
-    messages = lines(log, logging.INFO).splitlines()
-
     def count(*words: str) -> int:
-        return sum(all(word in line for word in words) for line in messages)
+        return sum(all(word in line for word in words) for line in info.splitlines())
 
     assert count("INFO graphreader.store: Connected to Neo4j") == 1
     assert count("INFO graphreader.ingestion: Document", "begins: 4 of its 4 chunks") == 1

@@ -75,27 +75,6 @@ def reader(neo4j: Settings, ring: str) -> Iterator[GraphReader]:
         yield reader
 
 
-# A search finds key elements by their words, no more than wanted; facts come in the order of the
-# texts, with the place where each stands; neighbors share facts, and the key element is none.
-def test_looking(reader: GraphReader) -> None:
-    first, *_ = reader.search("who met Gamma?")
-    facts = reader.facts("Alpha")
-    neighbors = reader.neighbors("Alpha")
-
-    assert (first.name, first.aliases, first.facts) == ("Gamma", ("Gamma",), 2)
-    assert len(reader.search("Alpha Beta Gamma Delta", limit=2)) == 2
-    assert facts.total == 2
-    assert [(fact.text, fact.chunk.document, fact.chunk.index) for fact in facts.facts] == [
-        (world.RING[0], "ring", 0),
-        (world.RING[6], "ring", 6),
-    ]
-    assert {one.name: (one.shared, one.facts) for one in neighbors} == {
-        "Beta": (1, 2),
-        "Eta": (1, 2),
-    }
-    assert len(reader.neighbors("Alpha", limit=1)) == 1
-
-
 # A key element is found by any way to write it, and by its id; an article belongs to a name of one
 # word.
 def test_ways_to_write_a_name(reader: GraphReader) -> None:

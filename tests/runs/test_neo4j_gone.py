@@ -61,7 +61,7 @@ def ask(
 @pytest.mark.parametrize("step", [PlanTask, FactsTask])
 def test_a_moment(neo4j: Settings, ring: str, step: type[Any]) -> None:
     with Relay(neo4j) as relay:
-        ask(relay.settings, ring, step, lambda: relay.cut_for(0.5))
+        ask(relay.settings, ring, step, lambda: relay.cut_for(0.2))
 
 
 # Gone at any word of what is said to it, also the last one, which closes a transaction that has
@@ -73,10 +73,10 @@ def test_at_any_word(neo4j: Settings, ring: str, messages: int) -> None:
 
 
 # Frozen in the middle of a run: that is said while it is, and then that it has ended.
-@pytest.mark.usefixtures("slow_statements")
-def test_frozen(neo4j: Settings, ring: str) -> None:
+def test_frozen(neo4j: Settings, ring: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphreader.store.connection.SLOW_SECONDS", 0.5)
     with Relay(neo4j) as relay:
-        _, waits = ask(relay.settings, ring, ChunkTask, lambda: relay.stall_for(2.5))
+        _, waits = ask(relay.settings, ring, ChunkTask, lambda: relay.stall_for(1.0))
 
     texts = [text for _, text in waits]
     assert texts[0] == "Waiting for Neo4j"
@@ -87,9 +87,9 @@ def test_frozen(neo4j: Settings, ring: str) -> None:
 # Away for longer than the longest pause between two attempts: the run waits that long, and says so
 # meanwhile.
 def test_some_seconds(neo4j: Settings, ring: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphreader.store.connection._LONGEST_PAUSE", 1.0)
+    monkeypatch.setattr("graphreader.store.connection._LONGEST_PAUSE", 0.5)
     with Relay(neo4j) as relay:
-        seconds, waits = ask(relay.settings, ring, ChunkTask, lambda: relay.cut_for(2.5))
+        seconds, waits = ask(relay.settings, ring, ChunkTask, lambda: relay.cut_for(1.7))
 
-    assert waits[0][0] < 2.5 < seconds
+    assert waits[0][0] < 1.7 < seconds
     assert re.fullmatch(r"Neo4j does not answer; trying again for up to 4\d s", waits[0][1])

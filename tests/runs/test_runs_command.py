@@ -42,20 +42,15 @@ def test_from_list_to_delete(terminal: Terminal, own: Settings, ring: str) -> No
     shown = terminal.run("runs", "show", "bro")
     terminal.set(NEO4J_URI=uri)
     resumed = terminal.run("runs", "resume", "bro", "--json").json
-    again = terminal.run("runs", "resume", "broken")
     terminal.set(NEO4J_URI="bolt://127.0.0.1:1")
     over = terminal.run("runs", "show", "broken")
-    details = terminal.run("runs", "show", "broken", "--json").json
     deleted = terminal.run("runs", "delete", "broken")
 
     assert [(one["run"], one["status"]) for one in listed] == [("broken", "interrupted")]
     assert "interrupted" in shown.out
     assert "Path 1, from" in shown.out
     assert resumed["run"] == "broken"
-    assert again.code == 0
     assert resumed["answer"].partition(".")[0] in " ".join(over.out.split())
-    assert (details["status"], details["reading"]["answer"]) == ("finished", resumed["answer"])
-    assert list(details["steps"]) == ["1", "2", "3", "4"]
     assert (deleted.code, deleted.out) == (0, "1 run deleted.\n")
     assert "No runs are kept:" in terminal.run("runs", "list").out
 

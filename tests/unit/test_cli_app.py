@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 from typer.main import get_command
@@ -29,6 +30,7 @@ from graphreader.cli.console import (
     print_table,
     rounded,
 )
+from graphreader.cli.corpora import _print_documents
 from graphreader.cli.signals import Interrupted, handle_signals
 from graphreader.errors import (
     DocumentError,
@@ -37,6 +39,7 @@ from graphreader.errors import (
     SettingsError,
 )
 from graphreader.llm.cache import ReplyCache
+from graphreader.store.catalog import DocumentSummary
 from graphreader.text.words import terms_of
 from graphreader.usage import Usage
 from tests.terminal import Keyboard, Terminal
@@ -107,7 +110,7 @@ def test_quick_starts(terminal: Terminal, arguments: list[str], unneeded: str) -
     [
         ("nonsense", "No such command 'nonsense'"),
         ("ask who? --max-calls 0", "'--max-calls': Input should be greater than or equal to 1"),
-        ("ask who? --mode slow", "GRAPHREADER_MODE: Input should be 'adaptive' or 'paper'"),
+        ("ask who? --mode slow", "'--mode': 'slow' is not one of 'adaptive', 'paper'"),
         ("--log-level x list", "'x' is not one of 'debug', 'info'"),
         ("ask", "Ask a question, or name a file of questions with --file."),
         ("ask who? --out a.jsonl", "--out is for the answers to --file"),
@@ -115,6 +118,8 @@ def test_quick_starts(terminal: Terminal, arguments: list[str], unneeded: str) -
         ("ask --file q.jsonl --report a.html", "--file has its own questions"),
         ("ask --file nowhere.jsonl", "nowhere.jsonl cannot be opened"),
         ("ask --file -", "Nothing is piped in"),
+        ("ask --file /dev/null", "There is no question in /dev/null"),
+        ("ask --file /dev/zero", "/dev/zero has more than 16 MiB of questions"),
         ("ask who? --reader full-text --mode paper", "--reader takes one QUESTION"),
         ("ingest", "Name what to read: files, folders, or - for stdin."),
         ("ingest -", "The text from stdin needs a name: give - and --id NAME together."),
@@ -357,6 +362,26 @@ def test_tables(rows: int, width: int) -> None:
         assert lines[0] == f"{'Name':<27}By    Facts"
         assert lines[1:] == ["[bold]odd[/bold] [2J name  贞德  1,000"] * rows
     assert "\x1b[32mok\x1b[0m" in styled.file.getvalue()  # type: ignore[attr-defined]
+
+
+# A narrow terminal shows titles, which need the room, and ids only where titles are the same; no
+# line is wider, and a Chinese title stays whole.
+@pytest.mark.parametrize("titles", [("a long title of a book", "贞德"), ("贞德", "贞德")])
+def test_documents_in_a_narrow_terminal(
+    titles: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {"COLUMNS": "40", "FORCE_COLOR": "1", "NO_COLOR": "1"}.items():
+        monkeypatch.setenv(name, value)
+    documents = [
+        DocumentSummary(f"id{n}", title, "a.txt", "0", "en", 2000, 1, 900, 0, "complete")
+        for n, title in enumerate(titles)
+    ]
+    _print_documents("books", documents)
+    out = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+
+    assert max(map(cell_len, out.splitlines())) <= 40
+    assert "贞德" in out
+    assert ("id0" in out) == (titles[0] == titles[1])
 
 
 # Only yes is a yes, the end of the input is a no, and without a terminal nothing is asked.

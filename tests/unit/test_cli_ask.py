@@ -156,15 +156,10 @@ def test_every_path_failed() -> None:
 def test_wrong_lines(terminal: Terminal, line: str, message: str) -> None:
     text = f'{{"question": "Who?", "id": "a"}}\n"Why?"\n{line}\n'
     (terminal.folder / "q.jsonl").write_bytes(text.encode("utf-8", "surrogateescape"))
-    (terminal.folder / "empty.jsonl").write_text("\n")
     outcome = terminal.run("ask", "--file", "q.jsonl", "--out", "a.jsonl")
-    empty = terminal.run("ask", "--file", "empty.jsonl")
-    endless = terminal.run("ask", "--file", "/dev/zero")
 
-    assert (outcome.code, outcome.out, empty.code) == (2, "", 2)
+    assert (outcome.code, outcome.out) == (2, "")
     assert f"q.jsonl, line 3: {message}" in outcome.err
-    assert "There is no question in empty.jsonl" in empty.err
-    assert "/dev/zero has more than 16 MiB of questions" in endless.err
     assert not (terminal.folder / "a.jsonl").exists()
 
 
