@@ -1,6 +1,5 @@
 """Ctrl-C in the middle of a command ends it soon with a sentence, and nothing is lost."""
 
-import os
 import signal
 import time
 from collections.abc import Callable
@@ -24,7 +23,7 @@ def interrupt(fork: Fork, is_waiting: Callable[[], bool]) -> Outcome:
     """Send Ctrl-C once the command waits; it ends within ten seconds."""
     wait_for(lambda: is_waiting() or not fork.runs)
     began = time.monotonic()
-    os.kill(fork._process, signal.SIGINT)
+    fork.signal(signal.SIGINT)
     outcome = fork.end()
     assert time.monotonic() - began < 10
     return outcome

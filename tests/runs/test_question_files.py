@@ -1,7 +1,6 @@
 """Files of questions and files of answers: what is asked, kept and continued."""
 
 import json
-import os
 import signal
 import time
 from collections.abc import Iterator
@@ -176,7 +175,7 @@ def test_stopped_and_continued(command: Command, number: signal.Signals, part: b
     patient = {"GRAPHREADER_CONCURRENCY": "1", "GRAPHREADER_TIMEOUT": "60"}
     fork = command.start("--out", str(command.answers), **patient)
     wait_for(silent.hangs.is_set)
-    os.kill(fork._process, number)
+    fork.signal(number)
     stopped = fork.end()
     kept = command.answers.read_bytes()
     command.answers.write_bytes(kept + part)

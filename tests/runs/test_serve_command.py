@@ -1,7 +1,6 @@
 """`graphreader serve` in a process of its own: how signals end it, what goes on then, its log."""
 
 import json
-import os
 import signal
 import socket
 from collections.abc import Callable
@@ -94,7 +93,7 @@ def test_ends(start: Start, corpus: str, number: signal.Signals) -> None:
             model.script = reading
             job = upload(web, corpus, 10, CHUNKS)
             wait_for(reading.hangs.is_set)
-        os.kill(first._process, number)
+        first.signal(number)
         outcome, events = first.end(), watching.result()
         model.script = None
         second, address = start(model)
@@ -103,7 +102,7 @@ def test_ends(start: Start, corpus: str, number: signal.Signals) -> None:
             read = finished_job(web, job)
             resumed = watched(address, run)
             reply = web.get(f"/api/runs/{run}").json()["reading"]
-        os.kill(second._process, signal.SIGTERM)
+        second.signal(signal.SIGTERM)
         second.end()
 
     if number == signal.SIGKILL:
@@ -128,10 +127,10 @@ def test_second_interrupt(start: Start, corpus: str) -> None:
             head += "Content-Type: application/json\r\nContent-Length: 9\r\n"
             sending.sendall(f"{head}Expect: 100-continue\r\n\r\n".encode())
             assert sending.recv(100).startswith(b"HTTP/1.1 100")  # the body is waited for
-            os.kill(fork._process, signal.SIGINT)
+            fork.signal(signal.SIGINT)
             err = fork._folder / "err.txt"
             wait_for(lambda: "Stopping" in err.read_text("utf-8"))
-            os.kill(fork._process, signal.SIGINT)
+            fork.signal(signal.SIGINT)
             outcome = fork.end()
 
     assert outcome.code == 130
@@ -145,7 +144,7 @@ def test_json_logs(start: Start, corpus: str) -> None:
         with client(address, "Hesperides") as web:
             web.get("/api/corpora", params={"limit": 1, "Hesperides": 1})
             web.post(f"/api/corpora/{corpus}/questions", json={"question": "Hesperides?"})
-        os.kill(fork._process, signal.SIGTERM)
+        fork.signal(signal.SIGTERM)
         outcome = fork.end()
     lines: list[dict[str, Any]] = [json.loads(line) for line in outcome.err.splitlines()]
 
