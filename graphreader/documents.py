@@ -67,7 +67,8 @@ class Chunk(ChunkRef):
     `text` is the document's slice from `start` to `end`; all chunks joined give the text back.
     `source` is the document's, `summary` a sentence about the chunk for outlines, `error` the
     reason why it has no facts. Every field after `document_id` but `source` is a property of the
-    node in the graph, so a further field is stored and read without a change of a statement.
+    node in the graph, so a further field is stored and read without a change of a statement. One
+    that depends on more than the chunk's own text belongs to `place` too.
     """
 
     start: int
@@ -95,6 +96,11 @@ class Chunk(ChunkRef):
         names = (name for name in self.__match_args__ if name not in _OF_DOCUMENT)
         values: dict[str, Any] = {name: getattr(self, name) for name in names}
         return {**values, "summary": self.summary or None}
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """The properties that an edit elsewhere in the document changes."""
+        return {"index": self.index, "start": self.start, "end": self.end}
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,7 +184,7 @@ class CorpusTools:
     async def search_key_elements(
         self,
         text: Annotated[str, Field(description="Words, a name or a question to search by.")],
-        limit: Annotated[int, Field(description="At most so many.", ge=1, le=100)] = 20,
+        limit: Annotated[int, Field(description="The largest number of items.", ge=1, le=100)] = 20,
     ) -> KeyElementsResult:
         """Find key elements (names, things, dates, deeds) by words and by meaning, best first.
 
@@ -230,7 +230,7 @@ class CorpusTools:
     async def neighbors(
         self,
         key_element: KeyElementName,
-        limit: Annotated[int, Field(description="At most so many.", ge=1, le=250)] = 50,
+        limit: Annotated[int, Field(description="The largest number of items.", ge=1, le=250)] = 50,
     ) -> NeighborsResult:
         """Find the key elements that stand in facts together with another one, closest first.
 

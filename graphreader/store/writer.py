@@ -113,7 +113,7 @@ class GraphWriter:
 
     async def arrange(self, document: DocumentVersion, chunks: Sequence[Chunk]) -> list[str]:
         """Make these chunks the text of a document; return the ids of others, to be deleted."""
-        places = [{"id": c.id, "index": c.index, "start": c.start, "end": c.end} for c in chunks]
+        places = [{"id": chunk.id, "place": chunk.place} for chunk in chunks]
 
         async def work(run: Run) -> list[str]:
             await run("write/place_chunks", chunks=places)

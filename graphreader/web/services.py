@@ -113,7 +113,7 @@ class Page:
 
 async def paged(
     skip: Annotated[int, Query(ge=0, le=2**31, description="How many to leave out.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 100,
+    limit: Annotated[int, Query(ge=1, le=1000, description="The largest number of items.")] = 100,
 ) -> Page:
     """Return the page that the query parameters name."""
     return Page(skip, limit)

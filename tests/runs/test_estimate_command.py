@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from graphreader.agent.modes import MODES
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
 from tests.runs.openai_server import Body, OpenAIServer
@@ -145,7 +146,7 @@ def test_too_few_tokens(
     before = len(server.chats), len(server.embeddings)
     terminal.run("ingest", "texts", "--corpus", corpus)
     after = len(server.chats), len(server.embeddings)
-    refused += [terminal.run("ask", "Who?", *few, "--mode", mode) for mode in ("adaptive", "paper")]
+    refused += [terminal.run("ask", "Who?", *few, "--mode", mode) for mode in MODES]
 
     assert max(before) <= 1  # the length of the vectors of unknown embeddings is asked for
     assert (len(server.chats), len(server.embeddings)) == after

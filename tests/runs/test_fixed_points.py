@@ -11,6 +11,7 @@ import pytest
 from mcp import Client
 
 from graphreader.agent.events import Event, as_plain
+from graphreader.agent.modes import MODES
 from graphreader.graph_reader import GraphReader
 from graphreader.mcp_server import mcp_server
 from graphreader.settings import Settings
@@ -66,7 +67,7 @@ def test_graph(settings: Settings, snapshots: Snapshots, corpus: str) -> None:
 
 
 # The reading and the events of a question, in each mode, without a model and with a scripted one.
-@pytest.mark.parametrize("mode", ["paper", "adaptive"])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("decider", DECIDERS)
 def test_question(settings: Settings, snapshots: Snapshots, mode: Any, decider: str) -> None:
     run = f"{decider}-{mode}"
@@ -325,7 +326,7 @@ def test_rest(settings: Settings, snapshots: Snapshots, tmp_path: Path) -> None:
         found["retried"] = finished_job(web, known["RETRY"])
         found["export"] = answered(web.get(f"/api/corpora/{UPLOADED}/export"))
         found["deleted"] = answered(web.delete(f"/api/corpora/{UPLOADED}"))
-        for mode in ("paper", "adaptive"):
+        for mode in sorted(MODES, reverse=True):  # in the order of the snapshot
             response = web.post(questions, json={**asked, "mode": mode})
             run = known[f"RUN-{mode}"] = response.json()["run"]
             found[f"question {mode}"] = answered(response)

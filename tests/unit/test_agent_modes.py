@@ -25,7 +25,7 @@ def test_names() -> None:
 
 # An unknown name is an error that lists the known ones.
 def test_unknown() -> None:
-    with pytest.raises(UsageError, match="no mode 'quick': choose adaptive or paper"):
+    with pytest.raises(UsageError, match=f"no mode 'quick': choose {' or '.join(MODES)}"):
         mode_named("quick")
 
 
