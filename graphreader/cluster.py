@@ -31,6 +31,7 @@ from graphreader.llm.protocols import (
     Embedder,
     Task,
     TokenCallback,
+    Vector,
 )
 from graphreader.llm.rate_limit import RateLimiter, RateLimits, RequestStart, set_rate_limiter
 from graphreader.models import open_decider, open_embedder
@@ -174,7 +175,9 @@ class Worker:
         return await self._decider.decide(task, Budget(max_calls, max_tokens))
 
     @_with_failures_as_values
-    async def embed(self, name: str, dimension: int, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(
+        self, name: str, dimension: int, texts: Sequence[str]
+    ) -> Sequence[Vector | None]:
         """Embed texts by the embedder of that name."""
         self._embedder = self._embedder or open_embedder(self._settings, name, dimension)
         return await self._embedder.embed(texts)
@@ -317,7 +320,7 @@ class ClusterEmbedder:
         self.compares_words = getattr(embedder, "compares_words", False)
         self._workers = workers
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         """Embed texts at the workers, _TEXTS at once. Raises DecisionError."""
         parts = [list(texts[start : start + _TEXTS]) for start in range(0, len(texts), _TEXTS)]
         vectors = await asyncio.gather(

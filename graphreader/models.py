@@ -2,22 +2,19 @@
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from copy import copy
-from typing import Any, Literal, Self, TypeVar
-
-from langchain_core.embeddings import Embeddings
+from typing import Any, Literal, TypeVar
 
 from graphreader.agent.tasks import AnswerTask
-from graphreader.errors import DecisionError, ModelRefusedError, SettingsError, UsageError
+from graphreader.errors import SettingsError, UsageError
 from graphreader.llm import providers
 from graphreader.llm.batch_decider import BatchDecider, BatchService, BatchTransport
 from graphreader.llm.batches import PROVIDERS, BatchQueue
 from graphreader.llm.cache import DecisionCache, ReplyCache
 from graphreader.llm.chat_model import LanguageModelDecider
+from graphreader.llm.embedder import ModelEmbedder, probe_dimension
 from graphreader.llm.pricing import Prices
 from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import (
@@ -29,14 +26,12 @@ from graphreader.llm.protocols import (
     Quota,
     Task,
     TokenCallback,
-    is_storable,
 )
 from graphreader.llm.rate_limit import configure_rate_limits
-from graphreader.llm.retry import ModelService, RequestRejected
+from graphreader.llm.retry import ModelService
 from graphreader.offline.decider import OfflineDecider
 from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.settings import DEFAULT_DIMENSION, OFFLINE, Settings
-from graphreader.tokens import count as count_tokens
 from graphreader.tokens import encoding_for
 from graphreader.usage import Phase
 
@@ -44,8 +39,6 @@ D = TypeVar("D", bound=Decision)
 Purpose = Literal["build", "ask"]
 _EMBEDDINGS = "GRAPHREADER_EMBEDDINGS"
 TRANSFER_SECONDS = 1_800.0  # for the files of a batch
-_BATCH = 256  # texts per request: far below providers' limits, since key elements are short
-_MAX_CHARACTERS = 8_000  # of a text: providers refuse more than about 8,000 tokens
 logger = logging.getLogger("graphreader.llm")
 
 
@@ -76,7 +69,7 @@ def open_embedder(
         dimension = DEFAULT_DIMENSION
     if dimension is None:
         with ThreadPoolExecutor(1) as thread:  # an event loop may be running here
-            dimension = thread.submit(asyncio.run, _probe_dimension(client, service)).result()
+            dimension = thread.submit(asyncio.run, probe_dimension(client, service)).result()
         client = providers.open_embeddings(settings, name, _EMBEDDINGS)  # the first one is closed
     return ModelEmbedder(client, service, dimension=dimension)
 
@@ -191,83 +184,10 @@ class RoutingDecider:
         return self._answerer if task.phase == "answer" else self._explorer
 
 
-class ModelEmbedder:
-    """An embedder that asks an embedding model; texts are truncated at 8,000 characters."""
-
-    def __init__(self, client: Embeddings, service: ModelService, *, dimension: int) -> None:
-        self.name = service.name
-        self.dimension = dimension
-        self._client = client
-        self._service = service
-        self._background = False
-
-    def in_background(self) -> Self:
-        """Return an embedder with this connection that lets the requests of questions go first."""
-        other = copy(self)
-        other._background = True
-        return other
-
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector per text, in the same order. Raises DecisionError."""
-        batches = [
-            # Providers refuse empty texts.
-            [text[:_MAX_CHARACTERS] if text.strip() else "-" for text in texts[start:][:_BATCH]]
-            for start in range(0, len(texts), _BATCH)
-        ]
-        try:
-            async with asyncio.TaskGroup() as group:  # one that fails cancels the others
-                tasks = [group.create_task(self._embed_batch(batch)) for batch in batches]
-        except BaseExceptionGroup as failures:
-            raise failures.exceptions[0]  # noqa: B904  # the group adds nothing to its first
-        return [vector for task in tasks for vector in task.result()]
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await providers.close(self._client)
-
-    async def _embed_batch(self, batch: list[str]) -> list[list[float]]:
-        start = time.monotonic()
-        vectors = await _embed(self._client, self._service, batch, background=self._background)
-        seconds = time.monotonic() - start
-        logger.debug("%s embedded %d texts in %.1f s", self.name, len(batch), seconds)
-        lengths = [len(vector) for vector in vectors]
-        if lengths != [self.dimension] * len(batch):
-            raise DecisionError(
-                f"{self.name} gave {len(vectors)} vectors of length {max(lengths, default=0)} for "
-                f"{len(batch)} texts, not one of length {self.dimension} each: choose other "
-                "embeddings (GRAPHREADER_EMBEDDINGS)."
-            )
-        if not all(map(is_storable, vectors)):
-            raise DecisionError(
-                f"{self.name} gave a vector of zeros, or of numbers that are not finite or too "
-                "large: choose other embeddings (GRAPHREADER_EMBEDDINGS)."
-            )
-        return vectors
-
-
 def in_background(embedder: Embedder) -> Embedder:
     """Return an embedder with the same vectors that lets the requests of questions go first."""
     of_background = getattr(embedder, "in_background", None)
     return of_background() if of_background else embedder
-
-
-async def _probe_dimension(client: Embeddings, service: ModelService) -> int:
-    try:
-        return len((await _embed(client, service, ["length"]))[0])
-    finally:
-        await providers.close(client)
-
-
-async def _embed(
-    client: Embeddings, service: ModelService, texts: list[str], *, background: bool = False
-) -> list[list[float]]:
-    tokens = sum(map(count_tokens, texts))
-    try:
-        return await service.call(
-            lambda: client.aembed_documents(texts), tokens, background=background
-        )
-    except RequestRejected as rejection:
-        raise ModelRefusedError(f"{service.name} refuses the request ({rejection}).") from rejection
 
 
 class ModelRegistry:

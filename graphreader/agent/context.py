@@ -11,7 +11,15 @@ from langgraph.func import task as langgraph_task
 from graphreader.agent.state import Costs
 from graphreader.errors import BudgetError, DecisionError, GraphReaderError
 from graphreader.llm.cache import decision_record, key_of, restore_decision
-from graphreader.llm.protocols import Budget, Decider, DecisionResult, Embedder, Task, TokenCallback
+from graphreader.llm.protocols import (
+    Budget,
+    Decider,
+    DecisionResult,
+    Embedder,
+    Task,
+    TokenCallback,
+    embed_all,
+)
 from graphreader.settings import redact
 from graphreader.store.explorer import GraphExplorer
 from graphreader.usage import Phase, Usage
@@ -54,7 +62,7 @@ class QueryVectors:
         known = {text: self._cache[text] for text in texts if text in self._cache}
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
-            embedded = dict(zip(new, await self._embedder.embed(new), strict=True))
+            embedded = dict(zip(new, await embed_all(self._embedder, new), strict=True))
             known |= embedded
             self._cache |= embedded
             for oldest in list(self._cache)[:-MOST_VECTORS]:

@@ -35,7 +35,14 @@ from graphreader.baselines.session import (
 from graphreader.documents import Document, without_controls
 from graphreader.errors import DecisionError, UsageError
 from graphreader.files import atomic_write
-from graphreader.llm.protocols import LONGEST_REPLY, Budget, Decider, Embedder, PlainTask
+from graphreader.llm.protocols import (
+    LONGEST_REPLY,
+    Budget,
+    Decider,
+    Embedder,
+    PlainTask,
+    embed_all,
+)
 from graphreader.reading import Reading
 from graphreader.settings import hidden_environment
 from graphreader.text.sentences import language_of
@@ -276,7 +283,7 @@ class _Service:
         """Make the function that embeds texts for LightRAG."""
 
         async def embed(texts: Sequence[str], **_: object) -> Any:
-            return np.asarray(await self._guard(lambda: embedder.embed(texts)), np.float32)
+            return np.asarray(await self._guard(lambda: embed_all(embedder, texts)), np.float32)
 
         return embed
 

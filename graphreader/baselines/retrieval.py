@@ -25,7 +25,7 @@ from graphreader.baselines.answering import (
 )
 from graphreader.baselines.session import BaselineReader, QuestionSession, ReaderModel, TextPassage
 from graphreader.files import atomic_write
-from graphreader.llm.protocols import Embedder
+from graphreader.llm.protocols import Embedder, embed_all
 from graphreader.reading import Reading
 from graphreader.text.scripts import han_characters, han_pairs
 from graphreader.text.words import fold, term_of, words_of
@@ -154,7 +154,7 @@ class VectorIndex:
                     file.unlink(missing_ok=True)
 
     async def _unit_vectors(self, texts: Sequence[str]) -> Vectors:
-        return _normalize(np.asarray(await self._embedder.embed(texts), dtype=np.float32))
+        return _normalize(np.asarray(await embed_all(self._embedder, texts), dtype=np.float32))
 
 
 def bm25_terms(text: str) -> list[str]:

@@ -55,6 +55,7 @@ class EmbeddingQueue:
         # Each document with the number of key elements and facts that came before it.
         self._documents: deque[tuple[int, _Completion]] = deque()
         self._embedded = 0
+        self.refused = 0  # texts to which the service gave no vector
 
     async def put(self, elements: Sequence[KeyElement], facts: Sequence[AtomicFact]) -> None:
         """Queue key elements and facts without vectors; waits while the queue is full."""
@@ -134,6 +135,7 @@ class EmbeddingQueue:
         lacking = await self._writer.unembedded_among(elements)
         wanted = [one for one in batch if isinstance(one, AtomicFact) or one.id in lacking]
         vectors = await embed(self._embedder, wanted)
+        self.refused += len(wanted) - len(vectors)
         await self._written()
         self._writing = {one.id: self._waiting.pop(one.id) for one in batch}
         self._write = group.create_task(write_vectors(self._writer, vectors))
@@ -163,10 +165,20 @@ def embeds_facts(embedder: Embedder) -> bool:
     return not getattr(embedder, "compares_words", False)
 
 
+def refused_note(number: int) -> str:
+    """A note on texts without a vector, which are only found by their words."""
+    texts = "1 text has" if number == 1 else f"{number:,} texts have"
+    return (
+        f"{texts} no vector, since the embeddings service gave none: they are found by their words "
+        "alone. Reading the same texts in again asks once more."
+    )
+
+
 async def embed(embedder: Embedder, batch: Sequence[Unembedded]) -> Vectors:
-    """Return the vectors of a batch. Raises DecisionError."""
+    """Return the vectors of a batch, without items that got none. Raises DecisionError."""
     texts = [one.with_title if isinstance(one, AtomicFact) else one.key for one in batch]
-    return list(zip(batch, await embedder.embed(texts) if texts else [], strict=True))
+    vectors = await embedder.embed(texts) if texts else []
+    return [(one, vector) for one, vector in zip(batch, vectors, strict=True) if vector]
 
 
 async def write_vectors(writer: GraphWriter, vectors: Vectors) -> None:

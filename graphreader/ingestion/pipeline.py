@@ -17,7 +17,7 @@ from itertools import islice
 from graphreader.documents import Chunk, ChunkFacts, Document
 from graphreader.errors import DecisionError, PendingError
 from graphreader.ingestion.chunking import rechunk, split
-from graphreader.ingestion.embedding import EmbeddingQueue
+from graphreader.ingestion.embedding import EmbeddingQueue, refused_note
 from graphreader.ingestion.extraction import extract
 from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.parser_process import FileParser, parse
@@ -190,13 +190,14 @@ class Pipeline:
         if self._failure:
             self._failure.spent = self._usage
             raise self._failure
-        notice = self._decider.notice if self._decider.name != OFFLINE else ""  # for the report
+        notes = [self._decider.notice] if self._decider.name != OFFLINE else []  # for the report
+        notes += [refused_note(self._embedding.refused)] if self._embedding.refused else []
         report = IngestReport(
             self._writer.corpus,
             tuple(report for report in self._reports if report),
             replace(self._usage, seconds=round(time.monotonic() - started, 3)),
             self._decider.name,
-            notes=(notice,) if notice else (),
+            notes=tuple(filter(None, notes)),
             dropped=self._dropped,
         )
         log_ingest(report)

@@ -3,7 +3,7 @@
 from langchain_core.embeddings import Embeddings
 from langchain_neo4j import Neo4jGraph, Neo4jVector
 
-from graphreader.llm.protocols import Embedder
+from graphreader.llm.protocols import Embedder, embed_all
 from graphreader.models import open_embedder
 from graphreader.settings import Settings
 from graphreader.store.connection import address_of
@@ -59,7 +59,7 @@ class _Embeddings(Embeddings):
         self._embedder = embedder
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return run(self._embedder.embed(texts))
+        return run(embed_all(self._embedder, texts))
 
     def embed_query(self, text: str) -> list[float]:
         return self.embed_documents([text])[0]

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from graphreader.errors import BudgetError
+from graphreader.errors import BudgetError, DecisionError
 from graphreader.usage import Phase, Usage
 
 ROOM_TO_THINK = 4096
@@ -276,6 +276,18 @@ class Decider(Protocol):
         """Close the connections."""
 
 
+Vector: TypeAlias = list[float]
+
+
+async def embed_all(embedder: "Embedder", texts: Sequence[str]) -> list[Vector]:
+    """Return one vector per text, in order. Raises DecisionError, also if a text has none."""
+    vectors = await embedder.embed(texts)
+    for text, vector in zip(texts, vectors, strict=True):
+        if vector is None:
+            raise DecisionError(f"{embedder.name} gave no usable vector for {text[:60]!r}.")
+    return [vector for vector in vectors if vector is not None]
+
+
 def is_storable(vector: Sequence[float]) -> bool:
     """Whether Neo4j can store and compare a vector: its squared length must fit a 32-bit float."""
     return 2.0**-63 < math.hypot(*vector) < 2.0**63
@@ -293,8 +305,11 @@ class Embedder(Protocol):
     name: str
     dimension: int
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return one vector of `dimension` numbers per text, in order. Raises DecisionError."""
+    async def embed(self, texts: Sequence[str]) -> Sequence[Vector | None]:
+        """Return one vector of `dimension` numbers per text, in order. Raises DecisionError.
+
+        None stands for a text to which the service gave no usable vector.
+        """
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -386,6 +386,8 @@ def _kind(status: int, text: str, wait: float | None) -> FailureKind:
         return "quota" if used_up else "busy"
     if status in (404, 405, 500) and _UNSUPPORTED_FORM.search(text):
         return "rejected"
+    if status == 500 and "NaN" in text:  # of a vector that cannot be written as JSON
+        return "rejected"
     if status in (404, 405):
         return "unknown"
     if status in (400, 415, 422, 501):

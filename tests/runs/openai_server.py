@@ -4,12 +4,13 @@ It speaks /v1/models, /v1/chat/completions (JSON schema, tools, plain, streamed)
 /v1/embeddings, and it fails as it is told to. It sleeps only where a fault stalls.
 """
 
+import json
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from graphreader.llm.protocols import Decider
 from graphreader.models import open_decider
@@ -25,8 +26,8 @@ class OpenAIServer(ModelServer):
     """A `ModelServer` of OpenAI's protocol.
 
     `refuses` names parts of a request that get status 400. `embeddings_faults` are those of
-    embeddings, which `embeddings` keeps. Without `streams` a wish for a stream is ignored, and
-    without `usage` no reply says what it costs.
+    embeddings, which `embeddings` keeps; `embed` gives their vectors, or a fault. Without `streams`
+    a wish for a stream is ignored, and without `usage` no reply says what it costs.
     """
 
     path = "/v1/chat/completions"
@@ -37,6 +38,7 @@ class OpenAIServer(ModelServer):
         *,
         refuses: Iterable[str] = (),
         embeddings_faults: Iterable[Fault] = (),
+        embed: Callable[[list[str]], list[Any] | Fault] | None = None,
         dimension: int = 12,
         usage: bool = True,
         streams: bool = True,
@@ -45,6 +47,7 @@ class OpenAIServer(ModelServer):
         super().__init__(reply, **options)
         self.refuses = frozenset(refuses)
         self.embeddings_faults = deque(embeddings_faults)
+        self.embed = embed
         self.dimension = dimension
         self.usage = usage
         self.knows_streams = streams
@@ -83,12 +86,17 @@ class OpenAIServer(ModelServer):
         if fault.spoils:
             return self.failure(fault)
         size = body.get("dimensions") or self.dimension
+        embedded = self.embed(body["input"]) if self.embed else None
+        if isinstance(embedded, Fault):
+            return self.failure(embedded)
+        vectors = embedded or [vector(text, size) for text in body["input"]]
         data = [
-            {"object": "embedding", "index": index, "embedding": vector(text, size)}
-            for index, text in enumerate(body["input"])
+            {"object": "embedding", "index": index, "embedding": one}
+            for index, one in enumerate(vectors)
         ]
         usage = {"prompt_tokens": 1, "total_tokens": 1}
-        return JSONResponse({"object": "list", "model": "fake", "data": data, "usage": usage})
+        reply = {"object": "list", "model": "fake", "data": data, "usage": usage}
+        return Response(json.dumps(reply), media_type="application/json")  # NaN too
 
 
 @asynccontextmanager

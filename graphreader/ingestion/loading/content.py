@@ -1,19 +1,15 @@
 """The text and metadata of a source in any format, and the document made from them."""
 
-import codecs
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
 from hashlib import sha256
-from io import BytesIO
 from typing import Any
-
-from charset_normalizer import CharsetMatch, from_bytes
 
 from graphreader.documents import Document, Skipped, identity, without_controls
 from graphreader.errors import DocumentError
+from graphreader.ingestion.loading.encodings import BinaryDataError, decode
 from graphreader.text.sentences import language_of
 
 MAX_CHARACTERS = 20_000  # characters of a document's metadata as JSON
@@ -90,23 +86,16 @@ def read_text(data: bytes, shown: str, declared: str = "") -> Content:
     stored in the metadata. Invalid bytes become U+FFFD and are counted in `skipped`. Raises
     DocumentError for binary data.
     """
-    encoding = next((name for mark, name in _BOMS.items() if data.startswith(mark)), "")
-    text = ""
-    if not encoding:
-        text = data.decode("utf-8", "replace")
-        lost = text.count("\ufffd") - data.count(b"\xef\xbf\xbd")
-        if _control_share(data) > (0.05 if lost else 0.3):
-            raise DocumentError(f"{shown} is binary, not a text: leave it out, or save its text.")
-        # UTF-8 with a few broken bytes is still UTF-8.
-        if 10 * lost <= len(text.encode("utf-8")) - len(text):
-            encoding = "utf-8"
-    if encoding != "utf-8":
-        encoding = encoding or _declared_encoding(data, declared) or _likeliest_encoding(data)
-        text = data.decode(encoding, "replace")
-        lost = text.count("\ufffd")
+    try:
+        decoded = decode(data, declared)
+    except BinaryDataError:
+        raise DocumentError(
+            f"{shown} is binary, not a text: leave it out, or save its text."
+        ) from None
+    encoding, lost = decoded.encoding, decoded.lost
     reason = f"no characters in {encoding}, became U+FFFD"
     return Content(
-        text.replace("\r\n", "\n").replace("\r", "\n"),
+        decoded.text.replace("\r\n", "\n").replace("\r", "\n"),
         metadata={} if encoding == "utf-8" else {"encoding": encoding},
         skipped=(Skipped(f"{lost:,} bytes", reason),) if lost else (),
     )
@@ -147,80 +136,6 @@ def refusal_reason(error: Exception, shown: str) -> str:
     if isinstance(error, RecursionError):
         problem = "nested too deeply"
     return f"{shown} cannot be read, it is damaged or {problem}: save it anew, or leave it out."
-
-
-_BOMS = {  # UTF-32 first: its marks begin like the marks of UTF-16
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
-_CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\x1b"))
-
-# Distinguishable encodings by Python's names; the first of equally likely encodings is chosen.
-_LIKELY = (
-    *("cp1252", "gb18030", "big5", "euc_kr", "euc_jp", "shift_jis", "cp1251", "koi8_r"),
-    *("cp1250", "cp1254", "cp1253", "cp1255", "cp1256"),
-)
-_WESTERN = ("cp1252", "cp1250", "cp1254")
-_JAPANESE = ("euc_jp", "shift_jis")
-
-# Browsers do this too: texts with these labels often use the larger encoding.
-_SUPERSETS = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
-_SAMPLE = 50_000  # bytes of lines that are not ASCII
-
-
-def _control_share(data: bytes) -> float:
-    """The share of bytes (0-1) that are control characters unusual in texts."""
-    return 1 - len(data.translate(None, _CONTROLS)) / len(data) if data else 0.0
-
-
-def _declared_encoding(data: bytes, name: str) -> str:
-    """Return Python's name of the declared encoding if the data are valid in it, else ""."""
-    try:
-        known = codecs.lookup(name).name
-        encoding = _SUPERSETS.get(known, known)
-        data.decode(encoding)
-    except (LookupError, UnicodeError, ValueError):
-        return ""
-    return encoding
-
-
-def _likeliest_encoding(data: bytes) -> str:
-    """Return the encoding in which the non-ASCII lines look most like a language."""
-    sample = b""
-    for line in BytesIO(data.replace(b"\r", b"\n")):  # not split into a list of perhaps millions
-        if not line.isascii():
-            sample += line[:_SAMPLE]
-        if len(sample) > _SAMPLE:
-            break
-    candidates = _WESTERN if _is_western(sample) else _LIKELY
-    matches = from_bytes(sample, cp_isolation=list(candidates))
-    if not matches:
-        return "cp1252"
-    best = min(matches, key=_unlikeliness).encoding
-    # Western and Central European share most of their letters; Western is far more frequent.
-    equivalent = {name for one in matches for name in one.could_be_from_charset}
-    return "cp1252" if best == "cp1250" and "cp1252" in equivalent else best
-
-
-def _is_western(sample: bytes) -> bool:
-    """Whether non-ASCII letters are few and isolated, as in Latin scripts."""
-    runs = re.findall(rb"[\x80-\xff]+", sample)
-    letters = len(re.findall(rb"[A-Za-z]", sample))
-    return 3 * sum(map(len, runs)) < letters and any(len(run) % 2 for run in runs)
-
-
-def _unlikeliness(match: CharsetMatch) -> tuple[float, bool, float, int]:
-    """Return a sort key: the higher, the less the text looks like a language.
-
-    Each Cyrillic encoding has small letters where the other has capitals; kana are Japanese.
-    """
-    text = str(match)
-    kana = len(re.findall("[\u3041-\u30ff\u3131-\u318e]", text))
-    odd = 2 * sum(map(str.isupper, text)) > sum(map(str.isalpha, text))
-    odd |= 10 * kana > len(text) and match.encoding not in _JAPANESE
-    return match.chaos, odd, -match.coherence, _LIKELY.index(match.encoding)
 
 
 def plain(metadata: Mapping[Any, Any]) -> tuple[dict[str, Any], tuple[Skipped, ...]]:

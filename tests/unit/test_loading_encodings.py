@@ -1,0 +1,81 @@
+"""The encoding of plain texts: by marks, by declaration, and by the look of the letters."""
+
+import pytest
+
+from graphreader.errors import UsageError
+from graphreader.ingestion.loading.encodings import BinaryDataError, check_encoding, decode
+
+TEXTS = {
+    "Czech": ("Na úsvitě šel mlynář přes řeku a zpíval.", "cp1250 iso8859-2"),
+    "Polish": ("Młynarz sprzedał łąkę i poszedł do Łodzi.", "cp1250 iso8859-2"),
+    "Hungarian": ("A molnár eladta a földjét, és elment a városba, hogy könyvet vegyen.", "cp1250"),
+    "Romanian": ("Morarul a vândut pământul şi a plecat în oraş.", "cp1250 iso8859-2"),
+    "Russian": ("Мельник продал землю и уехал в город.", "cp1251 koi8-r iso8859-5 cp866"),
+    "Ukrainian": ("Мірошник продав свою землю та поїхав до міста.", "koi8-u cp1251"),
+    "Bulgarian": ("Мелничарят продаде земята си и замина за града.", "cp1251"),
+    "Greek": ("Ο μυλωνάς πούλησε τη γη του και πήγε στην πόλη.", "cp1253 iso8859-7"),
+    "Hebrew": ("הטוחן מכר את אדמתו והלך אל העיר הגדולה.", "cp1255 iso8859-8"),
+    "Arabic": ("باع الطحان أرضه وذهب إلى المدينة الكبيرة.", "cp1256 iso8859-6"),
+    "Turkish": ("Değirmenci toprağını sattı ve şehre gitti, çünkü yaşlıydı.", "cp1254"),
+    "Lithuanian": ("Šis žmogus ėjo į mišką ir šaukė, kad jūra yra žalia.", "cp1257"),
+    "Thai": ("คนโม่แป้งขายที่ดินแล้วเดินทางไปเมือง", "tis-620"),
+    "Japanese": ("粉屋は土地を売って、町へ出かけた。", "cp932 euc_jp iso2022_jp"),
+    "Korean": ("방앗간 주인은 땅을 팔고 도시로 떠났다.", "cp949"),
+    "Chinese": ("磨坊主卖掉了土地，到城里去了。", "gb18030"),
+    "Taiwanese": ("磨坊主賣掉了土地，到城裡去了。", "big5"),
+    "French": ("Le meunier, âgé, a vendu sa forêt à son frère aîné.", "cp1252 mac-roman"),
+    "German": ("Der Müller verkaufte die Wiese für fünf Gulden – „billig“, sagte er.", "cp1252"),
+    "Swedish": ("Mjölnaren sålde ängen och gick över ån till bäcken.", "cp1252"),
+    "Portuguese": ("O moleiro não vendeu o chão à irmã, João.", "cp1252"),
+    "English": ("It’s only a café; the mill cost €5, he said.", "cp1252"),
+    "degrees": ("At 10 °C the mill stood still.", "cp1252"),
+    "wide": ("The miller sold the field in 1931.", "utf-16-le utf-16-be utf-32-le utf-32-be"),
+}
+CASES = [(text, name) for text, names in TEXTS.values() for name in names.split()]
+
+
+# A sentence, and a longer text, in each encoding that languages were written in.
+@pytest.mark.parametrize("times", [1, 40])
+@pytest.mark.parametrize(("text", "encoding"), CASES, ids=[name for _, name in CASES])
+def test_encodings(text: str, encoding: str, times: int) -> None:
+    data = ((text + "\n") * times).encode(encoding)
+
+    assert decode(data).text == data.decode(encoding)
+
+
+# One broken byte changes no guess, and is counted.
+@pytest.mark.parametrize("encoding", ["gb18030", "big5", "cp932", "euc_jp", "cp949"])
+def test_a_broken_byte(encoding: str) -> None:
+    text, _ = next(pair for pair in TEXTS.values() if encoding in pair[1])
+    data = (text * 20).encode(encoding)
+    broken = data[:60] + b"\xff" + data[60:]
+    decoded = decode(broken)
+
+    assert decoded.text.replace("\ufffd", "")[-200:] == (text * 20)[-200:]
+    assert decoded.lost <= 3  # CP 932 has a character for it
+
+
+# A chosen encoding goes before all, and a declared one before the look of the letters.
+def test_named() -> None:
+    data = "Łódź".encode("iso8859-2")
+
+    assert decode(data, chosen="iso8859-2").text == "Łódź"
+    assert decode(data, declared="ISO-8859-2").encoding == "iso8859-2"
+    assert decode("Łódź".encode(), chosen="cp1252").text != "Łódź"
+    assert check_encoding("Shift-JIS") == "shift_jis"
+    for name in ("klingon", "base64", "rot13", ""):
+        with pytest.raises(UsageError, match="no encoding"):
+            check_encoding(name)
+
+
+# A few letters decide little, so the encoding is a guess; a whole text makes it sure.
+def test_guesses() -> None:
+    assert decode("It cost €5.".encode("cp1252")).is_guess
+    assert not decode(TEXTS["Russian"][0].encode("cp1251")).is_guess
+    assert not decode("Łódź".encode()).is_guess
+
+
+@pytest.mark.parametrize("data", [bytes(range(256)) * 8, b"\x89PNG\r\n" + bytes(400), bytes(99)])
+def test_binary(data: bytes) -> None:
+    with pytest.raises(BinaryDataError):
+        decode(data)
