@@ -11,7 +11,7 @@ from typing import Self
 
 from langchain_core.embeddings import Embeddings
 
-from graphreader.errors import DecisionError, ModelRefusedError, WindowError
+from graphreader.errors import DecisionError, ModelClosedError, ModelRefusedError, WindowError
 from graphreader.llm import providers
 from graphreader.llm.protocols import Vector, is_storable
 from graphreader.llm.retry import ModelService, RequestRejected
@@ -79,6 +79,8 @@ class ModelEmbedder:
             return await self._embed_all(texts)
         try:
             return await self._request(texts)
+        except ModelClosedError:  # the key or the quota, whatever is sent
+            raise
         except _REFUSALS as refusal:
             if len(texts) == 1:
                 return [await self._embed_shortened(texts[0], refusal)]
@@ -96,6 +98,8 @@ class ModelEmbedder:
             length = max(_SHORTEST, length // 2)
             try:
                 vectors = await self._request([text[:length]])
+            except ModelClosedError:
+                raise
             except _REFUSALS:
                 continue
             self._sizes.characters = length
