@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import Field
 
 from graphreader import tokens
+from graphreader.agent.citations import locate
 from graphreader.baselines.session import (
     NO_TEXT,
     BaselineReader,
@@ -26,7 +27,6 @@ from graphreader.llm.protocols import Decision, Task, empty_answer_problem, fold
 from graphreader.offline.answering import best_option, quoted_answer
 from graphreader.offline.evidence import LabelledText, ranked_sentences
 from graphreader.reading import Reading
-from graphreader.text.matching import locate
 from graphreader.text.question import parse_question
 from graphreader.text.sentences import line_spans
 from graphreader.usage import Phase

@@ -170,7 +170,7 @@ def refused_note(number: int) -> str:
     texts = "1 text has" if number == 1 else f"{number:,} texts have"
     return (
         f"{texts} no vector, since the embeddings service gave none: they are found by their words "
-        "alone. Reading the same texts in again asks once more."
+        "alone. `graphreader reindex` asks once more."
     )
 
 

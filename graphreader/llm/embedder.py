@@ -19,25 +19,31 @@ from graphreader.tokens import count as count_tokens
 
 logger = logging.getLogger("graphreader.llm")
 
+_LONGEST = 8_000  # characters of a text: providers refuse more than about 8,000 tokens
 _SHORTEST = 250  # characters of a text that is not shortened further
+_MOST_MISSING = 20  # texts in a row without a vector, after which the embeddings are of no use
 _REFUSALS = (RequestRejected, ModelRefusedError, WindowError)
 
 
 @dataclass(slots=True)
-class _Sizes:
-    """The largest request that the service takes, as far as known, and whether it has replied."""
+class _State:
+    """The state of a service: the largest number of texts that it takes, and its vectors so far.
+
+    `refused` counts the texts that were refused alone, `missing` the latest without a vector.
+    """
 
     texts: int = 256  # far below providers' limits, since key elements are short
-    characters: int = 8_000  # of a text: providers refuse more than about 8,000 tokens
     has_replied: bool = False
+    refused: int = 0
+    missing: int = 0
 
 
 class ModelEmbedder:
     """An embedder that asks an embedding model.
 
-    A request that is refused is divided, and a text that is refused alone is shortened; sizes that
-    the service took are kept for the next requests. A text that still gets no usable vector has
-    None, if other texts got one.
+    A request that is refused is divided, and the next requests have the number of texts that the
+    service took. A text that is refused alone is shortened. A text that still gets no usable
+    vector has None, if other texts got one.
     """
 
     def __init__(self, client: Embeddings, service: ModelService, *, dimension: int) -> None:
@@ -46,7 +52,7 @@ class ModelEmbedder:
         self._client = client
         self._service = service
         self._background = False
-        self._sizes = _Sizes()
+        self._state = _State()
 
     def in_background(self) -> Self:
         """Return an embedder with this connection that lets the requests of questions go first."""
@@ -64,7 +70,7 @@ class ModelEmbedder:
         await providers.close(self._client)
 
     async def _embed_all(self, texts: Sequence[str]) -> list[Vector | None]:
-        size = self._sizes.texts
+        size = self._state.texts
         parts = [texts[start : start + size] for start in range(0, len(texts), size)]
         try:
             async with asyncio.TaskGroup() as group:  # one that fails cancels the others
@@ -75,7 +81,7 @@ class ModelEmbedder:
 
     async def _embed_part(self, texts: Sequence[str]) -> list[Vector | None]:
         """Embed the texts of one request; if it is refused, each half, or a shorter text."""
-        if len(texts) > self._sizes.texts:  # learned since these texts were put together
+        if len(texts) > self._state.texts:  # learned since these texts were put together
             return await self._embed_all(texts)
         try:
             return await self._request(texts)
@@ -85,26 +91,26 @@ class ModelEmbedder:
             if len(texts) == 1:
                 return [await self._embed_shortened(texts[0], refusal)]
         half = len(texts) // 2
-        characters = self._sizes.characters
+        refused = self._state.refused
         vectors = [*await self._embed_part(texts[:half]), *await self._embed_part(texts[half:])]
-        if None not in vectors and self._sizes.characters == characters:  # so their number it was
-            self._sizes.texts = min(self._sizes.texts, len(texts) - half)
+        if self._state.refused == refused:  # so their number it was
+            self._state.texts = min(self._state.texts, len(texts) - half)
         return vectors
 
     async def _embed_shortened(self, text: str, refusal: Exception) -> Vector | None:
         """Embed the beginning of a refused text: half of it, a quarter, and so on."""
-        length = min(len(text), self._sizes.characters)
+        self._state.refused += 1
+        length = min(len(text), _LONGEST)
         while length > _SHORTEST:
             length = max(_SHORTEST, length // 2)
             try:
-                vectors = await self._request([text[:length]])
+                return (await self._request([text[:length]]))[0]
             except ModelClosedError:
                 raise
             except _REFUSALS:
                 continue
-            self._sizes.characters = length
-            return vectors[0]
-        if self._sizes.has_replied:
+        self._state.missing += 1
+        if self._state.has_replied and self._state.missing < _MOST_MISSING:
             logger.warning("%s refuses a text of %d characters", self.name, len(text))
             return None
         if isinstance(refusal, RequestRejected):
@@ -112,7 +118,7 @@ class ModelEmbedder:
         raise refusal
 
     async def _request(self, texts: Sequence[str]) -> list[Vector | None]:
-        sent = [text[: self._sizes.characters] for text in texts]
+        sent = [text[:_LONGEST] for text in texts]
         start = time.monotonic()
         vectors: Sequence[Vector | None] = await self._service.call(
             lambda: self._client.aembed_documents(sent),
@@ -123,7 +129,9 @@ class ModelEmbedder:
         logger.debug("%s embedded %d texts in %.1f s", self.name, len(texts), seconds)
         lengths = {len(vector or ()) for vector in vectors}
         usable = [vector if self._is_usable(vector) else None for vector in vectors]
-        if len(vectors) != len(texts) or not (any(usable) or self._sizes.has_replied):
+        self._state.missing = 0 if any(usable) else self._state.missing + len(texts)
+        is_useless = self._state.missing >= (_MOST_MISSING if self._state.has_replied else 1)
+        if len(vectors) != len(texts) or is_useless:
             problem = (
                 f"{len(vectors)} vectors of length {max(lengths, default=0)} for {len(texts)} "
                 f"texts, not one of length {self.dimension} each"
@@ -133,11 +141,14 @@ class ModelEmbedder:
             raise DecisionError(
                 f"{self.name} gave {problem}: choose other embeddings (GRAPHREADER_EMBEDDINGS)."
             )
-        self._sizes.has_replied = True
+        self._state.has_replied = True
         return usable
 
     def _is_usable(self, vector: Vector | None) -> bool:
-        return vector is not None and len(vector) == self.dimension and is_storable(vector)
+        try:
+            return vector is not None and len(vector) == self.dimension and is_storable(vector)
+        except (TypeError, OverflowError):  # null or text among the numbers, or one without end
+            return False
 
 
 async def probe_dimension(client: Embeddings, service: ModelService) -> int:

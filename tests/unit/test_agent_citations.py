@@ -52,7 +52,7 @@ def test_quotes_are_found(text: str, quote: str, passage: str) -> None:
 
 # What does not stand in the text is not found, however near it comes.
 @pytest.mark.parametrize(
-    "quote", ["", "   ", "...", "I was not there", "贞德生于英国", "祖师说：‘不罢’"]
+    "quote", ["", "   ", "...", "I was not there", "IT began", "贞德生于英国", "祖师说：‘不罢’"]
 )
 def test_inventions_are_not_found(quote: str) -> None:
     assert locate(quote, TEXT + CHINESE) is None

@@ -2,8 +2,7 @@
 
 import pytest
 
-from graphreader.errors import UsageError
-from graphreader.ingestion.loading.encodings import BinaryDataError, check_encoding, decode
+from graphreader.ingestion.loading.encodings import BinaryDataError, decode
 
 TEXTS = {
     "Czech": ("Na úsvitě šel mlynář přes řeku a zpíval.", "cp1250 iso8859-2"),
@@ -55,27 +54,47 @@ def test_a_broken_byte(encoding: str) -> None:
     assert decoded.lost <= 3  # CP 932 has a character for it
 
 
-# A chosen encoding goes before all, and a declared one before the look of the letters.
-def test_named() -> None:
-    data = "Łódź".encode("iso8859-2")
+# A declared encoding goes before the look of the letters, unless it cannot be the right one.
+@pytest.mark.parametrize(
+    ("declared", "encoding"),
+    [
+        ("ISO-8859-2", "iso8859-2"),
+        ("utf-16", "cp1250"),
+        ("klingon", "cp1250"),
+        ("base64", "cp1250"),
+    ],
+)
+def test_declared(declared: str, encoding: str) -> None:
+    text = "Młynarz sprzedał łąkę i poszedł do Łodzi."
+    data = text.encode("iso8859-2" if encoding == "iso8859-2" else "cp1250")
 
-    assert decode(data, chosen="iso8859-2").text == "Łódź"
-    assert decode(data, declared="ISO-8859-2").encoding == "iso8859-2"
-    assert decode("Łódź".encode(), chosen="cp1252").text != "Łódź"
-    assert check_encoding("Shift-JIS") == "shift_jis"
-    for name in ("klingon", "base64", "rot13", ""):
-        with pytest.raises(UsageError, match="no encoding"):
-            check_encoding(name)
-
-
-# A few letters decide little, so the encoding is a guess; a whole text makes it sure.
-def test_guesses() -> None:
-    assert decode("It cost €5.".encode("cp1252")).is_guess
-    assert not decode(TEXTS["Russian"][0].encode("cp1251")).is_guess
-    assert not decode("Łódź".encode()).is_guess
+    assert decode(data, declared).encoding == encoding
+    assert decode(data, declared).text == text
 
 
-@pytest.mark.parametrize("data", [bytes(range(256)) * 8, b"\x89PNG\r\n" + bytes(400), bytes(99)])
+# Letters far behind the beginning of a long line count, as do wide texts of any look.
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("a word " * 9_000 + "été à Paris où il était né, la fenêtre", "cp1252"),
+        ("A title of one line", "utf-16-be"),
+        ("Привет мир, это текст", "utf-16-be"),
+        ("Hello wor\xadld, this", "utf-16-le"),
+        ("a b " * 6_249 + "abc\U0001f600 x", "utf-16-le"),
+        ("你好，世界，这是一个文本。", "utf-16-be"),
+        ("Les élèves étaient très fâchés.", "cp1252"),
+        ("50 °C", "cp1252"),
+        ("Café", "cp1252"),
+    ],
+)
+def test_rare(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)).text == text
+
+
+@pytest.mark.parametrize(
+    "data",
+    [bytes(range(256)) * 8, b"\x89PNG\r\n" + bytes(400), bytes(99), b"\xff\x1b$B" * 90 + bytes(99)],
+)
 def test_binary(data: bytes) -> None:
     with pytest.raises(BinaryDataError):
         decode(data)

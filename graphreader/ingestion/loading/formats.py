@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
-from io import BytesIO, StringIO
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -118,69 +118,25 @@ _FRONT_MATTER = re.compile(
 )
 _LINE = re.compile(r".*\n?")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
-_IMPORT = re.compile(r"(?:import|export)\s(?:.*\sfrom\s*)?[\"'][^\"'\n]+[\"'];?\s*$")
-_MAY_BE_HIDDEN = re.compile(r"<!--|^(?:import|export)\s", re.MULTILINE)
 _HASHES = re.compile(r" {0,3}#{1,6}(?=\s)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\n?")
 _UNDERLINED = re.compile(r" {0,3}(?![>#|]|[-*+][ \t]|\d+[.)][ \t])\S.*\n")
 
 
 def read_markdown(data: bytes, shown: str) -> Content:
-    """Parse Markdown: the visible text, its headings, and metadata from a YAML front matter.
-
-    The front matter, comments, and imports of MDX are no part of the text.
-    """
+    """Parse Markdown: the text, its headings, and title and metadata of a YAML front matter."""
     plain = read_text(data, shown)
     front = _FRONT_MATTER.match(plain.text)
     values, problem = _front_matter_values(front[1]) if front else ({}, "")
     title = values.get("title")
     body = front.end() if front and values else 0  # a block that is no YAML mapping is text
-    text = plain.text[body:].lstrip("\n") if body else plain.text
-    if _MAY_BE_HIDDEN.search(text):
-        visible = StringIO()
-        visible.writelines(_visible_lines(text))
-        text = visible.getvalue().lstrip("\n")
     return replace(
         plain,
-        text=text,
         title=title.strip() if isinstance(title, str) else "",
         metadata={**values, **plain.metadata},
-        headings=tuple(islice(_markdown_headings(text), MAX_HEADINGS + 1)),
+        headings=tuple(islice(_markdown_headings(plain.text, body), MAX_HEADINGS + 1)),
         skipped=(*plain.skipped, *([Skipped("front matter", problem)] if problem else [])),
     )
-
-
-def _visible_lines(text: str) -> Iterator[str]:
-    """Yield the lines without comments and imports, which code blocks keep."""
-    last_end = text.rfind("-->")  # a comment without an end is text
-    fence, in_comment = "", False
-    for match in _LINE.finditer(text):
-        line = match[0]
-        if not in_comment:
-            fence = _fence_after(fence, line)
-        if fence or (not in_comment and _IMPORT.match(line)):
-            if fence:
-                yield line
-            continue
-        visible = ""
-        while line:
-            sign = "-->" if in_comment else "<!--"
-            before, found, line = line.partition(sign)
-            if found and not in_comment and match.end() - len(line) > last_end:
-                before, found, line = before + found + line, "", ""
-            visible += "" if in_comment else before
-            in_comment ^= bool(found)
-        if visible.strip() or visible == match[0]:
-            yield visible
-
-
-def _fence_after(fence: str, line: str) -> str:
-    """The fence of the code block in which the text behind a line stands; empty outside of one."""
-    mark = _FENCE.match(line)
-    if not fence:
-        return mark[1] if mark else ""
-    ends = mark and mark[1].startswith(fence) and not line.strip(" \n" + fence[0])
-    return "" if ends else fence
 
 
 class _FrontMatterLoader(yaml.SafeLoader):
@@ -202,14 +158,17 @@ def _front_matter_values(block: str) -> tuple[dict[Any, Any], str]:
     return (values, "") if isinstance(values, dict) else ({}, "")
 
 
-def _markdown_headings(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (position, title) of each heading: "# Title", or underlined by = or -."""
+def _markdown_headings(text: str, start: int) -> Iterator[tuple[int, str]]:
+    """Yield (position, title) of each heading after `start`: "# Title", or underlined by = or -."""
     fence = ""
     previous: re.Match[str] | None = None  # the previous line, if it can be a heading
-    for line in _LINE.finditer(text):
-        before, fence = fence, _fence_after(fence, line[0])
-        if before or fence:
-            previous = None
+    for line in _LINE.finditer(text, start):
+        mark = _FENCE.match(line[0])
+        if fence:
+            if mark and mark[1].startswith(fence) and not line[0].strip(" \n" + fence[0]):
+                fence = ""
+        elif mark:
+            fence, previous = mark[1], None
         elif hashes := _HASHES.match(line[0]):
             previous = None
             title = line[0][hashes.end() :].strip()
