@@ -46,7 +46,12 @@ from graphreader.llm.protocols import Decider, Embedder, Quota
 from graphreader.models import in_background
 from graphreader.outline import OutlineEntry
 from graphreader.pages.page import write_report
-from graphreader.preflight import check_chunks, prepare_ingest, prepare_run
+from graphreader.preflight import (
+    check_chunks,
+    prepare_ingest,
+    prepare_run,
+    refused_vectors_note,
+)
 from graphreader.reading import Reading
 from graphreader.resources import Resources
 from graphreader.runs import (
@@ -563,6 +568,8 @@ class GraphReader:
                 quota=self._quota,
             )
             report, normalization = await read(pipeline), None
+            embedding = self._resources.models.embedder_name
+            notes += refused_vectors_note(self._corpus, pipeline.refused, embedding)
             normalizer = await self._resources.normalizer(self._corpus)
             if normalize is False:
                 await normalizer.writer.settle()

@@ -166,6 +166,17 @@ def other_embedding_note(corpus: str, before: str, now: str) -> list[str]:
     ]
 
 
+def refused_vectors_note(corpus: str, number: int, embedding: str) -> list[str]:
+    """A note on texts to which the embeddings service gave no vector, if there are any."""
+    if not number:
+        return []
+    texts = "1 text has" if number == 1 else f"{number:,} texts have"
+    return [
+        f"{texts} no vector, since the embeddings service gave none: they are found by their words "
+        f"alone. {reindex_call(corpus, embedding)} asks once more."
+    ]
+
+
 def unfinished_note(documents: int, titles: Sequence[str]) -> list[str]:
     """A note on documents of which only a part is in the graph, if there are any."""
     if not titles:

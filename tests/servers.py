@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from shutil import rmtree, which
 from typing import Any
@@ -94,8 +94,9 @@ def stop_embedded() -> None:
     if IS_OWNER:
         for process in psutil.process_iter(["cmdline"]):
             if any(HOME in one for one in process.info["cmdline"] or ()):
-                process.kill()
-                process.wait(30)
+                with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+                    process.kill()
+                    process.wait(30)
         rmtree(HOME, ignore_errors=True)
 
 

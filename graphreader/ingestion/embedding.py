@@ -165,15 +165,6 @@ def embeds_facts(embedder: Embedder) -> bool:
     return not getattr(embedder, "compares_words", False)
 
 
-def refused_note(number: int) -> str:
-    """A note on texts without a vector, which are only found by their words."""
-    texts = "1 text has" if number == 1 else f"{number:,} texts have"
-    return (
-        f"{texts} no vector, since the embeddings service gave none: they are found by their words "
-        "alone. `graphreader reindex` asks once more."
-    )
-
-
 async def embed(embedder: Embedder, batch: Sequence[Unembedded]) -> Vectors:
     """Return the vectors of a batch, without items that got none. Raises DecisionError."""
     texts = [one.with_title if isinstance(one, AtomicFact) else one.key for one in batch]

@@ -17,7 +17,7 @@ from itertools import islice
 from graphreader.documents import Chunk, ChunkFacts, Document
 from graphreader.errors import DecisionError, PendingError
 from graphreader.ingestion.chunking import rechunk, split
-from graphreader.ingestion.embedding import EmbeddingQueue, refused_note
+from graphreader.ingestion.embedding import EmbeddingQueue
 from graphreader.ingestion.extraction import extract
 from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.parser_process import FileParser, parse
@@ -190,18 +190,22 @@ class Pipeline:
         if self._failure:
             self._failure.spent = self._usage
             raise self._failure
-        notes = [self._decider.notice] if self._decider.name != OFFLINE else []  # for the report
-        notes += [refused_note(self._embedding.refused)] if self._embedding.refused else []
+        notice = self._decider.notice if self._decider.name != OFFLINE else ""  # for the report
         report = IngestReport(
             self._writer.corpus,
             tuple(report for report in self._reports if report),
             replace(self._usage, seconds=round(time.monotonic() - started, 3)),
             self._decider.name,
-            notes=tuple(filter(None, notes)),
+            notes=(notice,) if notice else (),
             dropped=self._dropped,
         )
         log_ingest(report)
         return report
+
+    @property
+    def refused(self) -> int:
+        """The number of texts to which the embeddings service gave no vector."""
+        return self._embedding.refused
 
     def _fail(self, error: DecisionError) -> None:
         """Stop new work; the first failure is raised once all extracted chunks are written."""

@@ -22,7 +22,7 @@ logger = logging.getLogger("graphreader.llm")
 _LONGEST = 8_000  # characters of a text: providers refuse more than about 8,000 tokens
 _SHORTEST = 250  # characters of a text that is not shortened further
 _MOST_MISSING = 20  # texts in a row without a vector, after which the embeddings are of no use
-_REFUSALS = (RequestRejected, ModelRefusedError, WindowError)
+_REFUSALS = (ModelRefusedError, WindowError)
 
 
 @dataclass(slots=True)
@@ -113,18 +113,12 @@ class ModelEmbedder:
         if self._state.has_replied and self._state.missing < _MOST_MISSING:
             logger.warning("%s refuses a text of %d characters", self.name, len(text))
             return None
-        if isinstance(refusal, RequestRejected):
-            raise ModelRefusedError(f"{self.name} refuses the request ({refusal}).") from refusal
         raise refusal
 
     async def _request(self, texts: Sequence[str]) -> list[Vector | None]:
         sent = [text[:_LONGEST] for text in texts]
         start = time.monotonic()
-        vectors: Sequence[Vector | None] = await self._service.call(
-            lambda: self._client.aembed_documents(sent),
-            sum(map(count_tokens, sent)),
-            background=self._background,
-        )
+        vectors = await _embed(self._client, self._service, sent, background=self._background)
         seconds = time.monotonic() - start
         logger.debug("%s embedded %d texts in %.1f s", self.name, len(texts), seconds)
         lengths = {len(vector or ()) for vector in vectors}
@@ -154,8 +148,19 @@ class ModelEmbedder:
 async def probe_dimension(client: Embeddings, service: ModelService) -> int:
     """Ask a model for the length of its vectors, and close the client."""
     try:
-        return len((await service.call(lambda: client.aembed_documents(["length"]), 1))[0])
-    except RequestRejected as rejection:
-        raise ModelRefusedError(f"{service.name} refuses the request ({rejection}).") from rejection
+        return len((await _embed(client, service, ["length"]))[0])
     finally:
         await providers.close(client)
+
+
+async def _embed(
+    client: Embeddings, service: ModelService, texts: list[str], *, background: bool = False
+) -> list[Vector]:
+    """Send one request. Raises ModelRefusedError also where another request could be taken."""
+    tokens = sum(map(count_tokens, texts))
+    try:
+        return await service.call(
+            lambda: client.aembed_documents(texts), tokens, background=background
+        )
+    except RequestRejected as rejection:
+        raise ModelRefusedError(f"{service.name} refuses the request ({rejection}).") from rejection

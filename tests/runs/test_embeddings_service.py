@@ -1,13 +1,17 @@
 """Embeddings of services that take small requests or short texts, or give unusable vectors."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from graphreader.errors import DecisionError
+from graphreader.graph_reader import GraphReader
 from graphreader.llm.protocols import embed_all
 from graphreader.models import open_embedder
+from graphreader.settings import Settings
 from tests.runs.openai_server import Fault, OpenAIServer, settings_for
 
 NAME = "openai:fake-embeddings"
@@ -129,3 +133,21 @@ async def test_refused_later(status: int) -> None:
 async def test_useless(embed: Embed, said: str) -> None:
     with OpenAIServer(embed=embed) as server, pytest.raises(DecisionError, match=said):
         await embedded(server, TEXTS[:2])
+
+
+# A document is complete without the vector of a text, and a note says how to ask again.
+def test_note(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
+    (tmp_path / "locks.txt").write_text("".join(f"{text}\n\n" for text in TEXTS[40:43]))
+    with OpenAIServer(embed=spoiling(None)) as server:
+        service = {"openai_api_key": SecretStr("k"), "openai_base_url": server.url}
+        settings = neo4j.model_copy(update={**service, "embeddings": NAME})
+        with GraphReader(corpus, settings=settings) as reader:
+            report = reader.ingest(tmp_path)
+            again = reader.ingest(tmp_path)
+            reader.delete(everything=True)
+
+    assert [one.status for one in (*report.documents, *again.documents)] == ["read", "unchanged"]
+    assert [note for note in report.notes if "has no vector" in note] == [
+        "1 text has no vector, since the embeddings service gave none: they are found by their "
+        f"words alone. `graphreader reindex --corpus {corpus}` asks once more."
+    ]
