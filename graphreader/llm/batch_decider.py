@@ -9,6 +9,7 @@ import json
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -38,12 +39,13 @@ T = TypeVar("T")
 class _Conversation:
     """The requests of one decision that were answered, and the budget of its further requests.
 
-    `is_counted`: an earlier report contains the cost of the last reply.
+    `is_counted`: an earlier report contains the cost of the last reply, which had `status`.
     """
 
     budget: Budget
     keys: list[str] = field(default_factory=list)
     is_counted: bool = False
+    status: int = 0
 
 
 _conversation: ContextVar[_Conversation] = ContextVar("conversation")
@@ -80,6 +82,7 @@ class BatchTransport:
         conversation = _conversation.get()
         conversation.keys.append(key)
         conversation.is_counted = is_counted
+        conversation.status = status or 0
         httpx = import_module(type(request).__module__.partition(".")[0])  # or its successor
         headers = {"content-type": "application/json"}
         return httpx.Response(status, headers=headers, content=text.encode(), request=request)
@@ -110,6 +113,11 @@ class BatchService(ModelService):
                         budget = _conversation.get().budget
                         await self._queue.collect(*cause.request, tokens, budget)
                     raise PendingError("The reply comes with a batch.") from None
+            if _conversation.get().status == HTTPStatus.OK:
+                raise ReplyError(
+                    f"{self.name} gave a reply in a batch that is none of its provider "
+                    f"({type(error).__name__})."
+                ) from error
             raise self.exception_of(error) from error
 
 

@@ -23,7 +23,13 @@ from uuid import uuid4
 from weakref import WeakValueDictionary
 
 from graphreader.database import database_at
-from graphreader.errors import CacheError, GraphReaderError, ModelRefusedError, SettingsError
+from graphreader.errors import (
+    CacheError,
+    GraphReaderError,
+    ModelRefusedError,
+    ModelUnavailableError,
+    SettingsError,
+)
 from graphreader.llm.protocols import Budget
 from graphreader.llm.providers import api_client, base_url, close
 from graphreader.llm.retry import ModelService, RequestRejected
@@ -41,6 +47,9 @@ _OTHER_PROCESS: Final = Waiting(
 )
 _REPLIES_PER_WRITE: Final = 500
 _INVALID: Final = (400, 413, 422)  # HTTP statuses of requests that would fail again
+_MALFORMED: Final = (LookupError, TypeError, AttributeError)
+"""The exceptions of code that reads a record of a provider without its required fields."""
+_LONGEST_REASON: Final = 500  # characters
 _NO_BATCHES: Final = "has no batch interface: leave --batch out"
 _OURS: Final = "graphreader"  # key of our id in the metadata of OpenAI's batches
 # A request is in a batch (`batch`), answered (`status`, `reply`), failed for good (FAILED, with the
@@ -181,11 +190,11 @@ class OpenAIBatches:
     @staticmethod
     def _reply(line: dict[str, Any]) -> BatchReply:
         if error := line.get("error"):
-            return BatchReply(line["custom_id"], None, error["message"])
+            return BatchReply(line["custom_id"], None, _reason(error))
         status, body = line["response"]["status_code"], line["response"]["body"]
         if status in (200, *_INVALID):
             return BatchReply(line["custom_id"], status, json.dumps(body))
-        return BatchReply(line["custom_id"], None, f"{status}: {body['error']['message']}")
+        return BatchReply(line["custom_id"], None, f"{status}: {_reason(body)}")
 
 
 class AnthropicBatches:
@@ -234,16 +243,24 @@ class AnthropicBatches:
         if result["type"] == "succeeded":
             return BatchReply(key, 200, json.dumps(result["message"]))
         if result["type"] != "errored":
-            return BatchReply(key, None, result["type"])
+            return BatchReply(key, None, _reason(result["type"]))
         error = result["error"]["error"]
         if error["type"] == "invalid_request_error":
             return BatchReply(key, 400, json.dumps(result["error"]))
-        return BatchReply(key, None, f"{error['type']}: {error['message']}")
+        return BatchReply(key, None, _reason(f"{error['type']}: {_reason(error)}"))
 
 
 def _total(counts: Any) -> int:
     names = ("processing", "succeeded", "errored", "canceled", "expired")
     return sum(getattr(counts, name) for name in names)
+
+
+def _reason(error: Any) -> str:
+    """The message of an error, which may be an object, perhaps within another, or any value."""
+    while isinstance(error, dict) and ("message" in error or "error" in error):
+        error = error.get("message") or error.get("error")
+    text = error if isinstance(error, str) else json.dumps(error)
+    return text[:_LONGEST_REASON].encode("utf-8", "replace").decode()
 
 
 async def _replies(
@@ -253,9 +270,12 @@ async def _replies(
     async for line in lines:
         if line.strip():
             try:
-                yield reply_of(json.loads(line))
-            except (ValueError, LookupError, TypeError, AttributeError) as error:
-                logger.warning("A line of a batch's results is malformed: %r", error)
+                reply = reply_of(json.loads(line))
+                reply.key.encode()
+            except (*_MALFORMED, ValueError, RecursionError) as error:
+                logger.warning("A line of a batch's results is malformed: %s", type(error).__name__)
+            else:
+                yield reply
 
 
 PROVIDERS: Final[Mapping[str, type[OpenAIBatches | AnthropicBatches]]] = {
@@ -464,7 +484,11 @@ class BatchQueue:
 
     async def _store_replies(self, batch: Batch, remote: str) -> None:
         """Store the replies of a batch, then delete the batch. It can be repeated."""
-        answered = "UPDATE requests SET status = ?, reply = ? WHERE key = ? AND batch = ?"
+        # A reply with status 200 is paid: no later line about its request replaces it.
+        answered = (
+            "UPDATE requests SET status = ?, reply = ? "
+            "WHERE key = ? AND batch = ? AND coalesce(status, 0) <> 200"
+        )
         rows: list[tuple[int | None, str, str, str]] = []
         async for one in self._provider.replies(remote):
             rows.append((one.status, one.text, one.key, batch.id))
@@ -489,6 +513,11 @@ class BatchQueue:
         async def call() -> T:
             try:
                 return await request()
+            except _MALFORMED as error:
+                raise ModelUnavailableError(
+                    f"{self._service.name} describes a batch in a form that is not its provider's "
+                    f"({type(error).__name__}): try again later."
+                ) from error
             except Exception as error:
                 if getattr(error, "status_code", None) not in (404, 405, 501):
                     raise

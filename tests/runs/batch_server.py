@@ -30,8 +30,9 @@ class BatchServer(Loopback):
     how often it was in a batch before. `after_create` is called when a batch exists, before the
     client knows; where it raises an OSError, the client never does. With `ends_at_once` a batch
     ends when the client looks at it for the second time, with `fails` OpenAI's batches end in their
-    validation. `rounds` are the messages of each batch in the order of creation, `direct` those of
-    single requests.
+    validation. `results` gives the lines of the results in place of one, from the messages and it;
+    `odd` has fields that replace others of a shown batch. `rounds` are the messages of each batch
+    in the order of creation, `direct` those of single requests.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class BatchServer(Loopback):
         ends_at_once: bool = False,
         fails: str = "",
         has_batches: bool = True,
+        results: Callable[[str, Body], list[Any]] = lambda text, line: [line],
     ) -> None:
         super().__init__()
         self.reply = reply
@@ -51,6 +53,8 @@ class BatchServer(Loopback):
         self.ends_at_once = ends_at_once
         self.fails = fails
         self.has_batches = has_batches
+        self.results = results
+        self.odd: Body = {}
         self.files: dict[str, bytes] = {}
         self.batches: list[Body] = []
         self.rounds: list[list[Body]] = []
@@ -101,7 +105,7 @@ class BatchServer(Loopback):
                 batches[id_]["looks"] += 1
                 if self.ends_at_once and batches[id_]["looks"] > 1:
                     self.end()
-                return JSONResponse(self._shown(batches[id_]))
+                return JSONResponse(self._shown(batches[id_]) | self.odd)
             case ["files", id_, "content"]:
                 id_, _, kind = id_.partition("-")
                 return Response("\n".join(one for of, one in batches[id_]["lines"] if of == kind))
@@ -166,7 +170,9 @@ class BatchServer(Loopback):
             failure = {"code": "batch_expired", "message": "It expired."}
             line |= {"id": "l", "response": response if content else None}
             line["error"] = None if content else failure
-        return "replies" if content and status == 200 else "errors", json.dumps(line)
+        lines = self.results(json.dumps(chat), line)
+        text = "\n".join(one if isinstance(one, str) else json.dumps(one) for one in lines)
+        return "replies" if content and status == 200 else "errors", text
 
     def _shown(self, batch: Body) -> Body:
         """A batch as its provider shows it."""

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,13 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from graphreader.errors import ModelClosedError, ModelRefusedError, SettingsError, UsageError
+from graphreader.errors import (
+    GraphReaderError,
+    ModelClosedError,
+    ModelRefusedError,
+    SettingsError,
+    UsageError,
+)
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.report import IngestReport
 from graphreader.llm import batches
@@ -197,6 +204,133 @@ def test_partial_failures(books: Books) -> None:
     assert third.complete
     assert third.facts == 5
     assert (second.usage.calls, third.usage.calls) == (3 + 1, 5)  # two replies to sentence 4
+
+
+def changed(*places: str, to: Any) -> Callable[[Body], list[Any]]:
+    """The line of a batch's results with another value, at the first of the places that it has."""
+
+    def change(line: Body) -> list[Any]:
+        line = json.loads(json.dumps(line))
+        for place in places:
+            *path, last = place.split("/")
+            record: Any = line
+            for name in path:
+                record = record.get(name) if isinstance(record, dict) else None
+            if isinstance(record, dict) and last in record:
+                record[last] = to
+                break
+        return [line]
+
+    return change
+
+
+def failing(reason: Any) -> Callable[[Body], list[Any]]:
+    """A result that is an error of that form."""
+
+    def change(line: Body) -> list[Any]:
+        key = line["custom_id"]
+        if "result" in line:
+            error = {"type": "error", "error": reason}
+            return [{"custom_id": key, "result": {"type": "errored", "error": error}}]
+        return [{"id": "l", "custom_id": key, "response": None, "error": reason}]
+
+    return change
+
+
+BODY = "response/body", "result/message"
+ODD_RESULTS: dict[str, Callable[[Body], list[Any]]] = {
+    "an id that is a list": changed("custom_id", to=["a"]),
+    "an id that is an object": changed("custom_id", to={"a": 1}),
+    "an id that is a number": changed("custom_id", to=10**30),
+    "an id with half a character": changed("custom_id", to="\ud800"),
+    "no body": changed(*BODY, to=None),
+    "a body that is a list": changed(*BODY, to=[1]),
+    "a body that is a text": changed(*BODY, to="<html>502 Bad Gateway</html>"),
+    "an empty body": changed(*BODY, to={}),
+    "a body that is an error": changed(*BODY, to={"error": {"message": "busy", "code": 503}}),
+    "nothing to choose": changed("response/body/choices", "result/message/content", to=[]),
+    "null to choose": changed("response/body/choices", "result/message/content", to=None),
+    "a number to choose": changed("response/body/choices", "result/message/content", to=7),
+    "choices of another form": changed(
+        "response/body/choices", "result/message/content", to=[{"message": {"content": {"a": []}}}]
+    ),
+    "usage of another form": changed(
+        "response/body/usage", "result/message/usage", to={"prompt_tokens": [], "input_tokens": []}
+    ),
+    "a status beyond 64 bits": changed("response/status_code", "result/type", to=2**70),
+    "a status that is a list": changed("response/status_code", "result/type", to=[200]),
+    "an error that is a text": failing("busy"),
+    "an error that is a list": failing([["busy"]]),
+    "an error in an error": failing({"type": "e", "message": {"error": {"message": ["busy"]}}}),
+    "an error with half a character": failing({"type": "e", "message": "\ud800\0"}),
+    "a long error": failing({"type": "e", "message": "x" * 10_000_000}),
+    "no object": lambda line: ["[]", "7", "null", '"x"', "{}"],
+    "nested lists": lambda line: ["[" * 200_000],
+    "a long number": lambda line: ["9" * 9_999],
+}
+
+
+# A result in whatever form fails or is asked for again alone: the batch is taken, what else it
+# has is read, and the next command goes on.
+def test_odd_results(books: Books) -> None:
+    odd = {f"Carl{n} met Dora{n} in Town{n}.": one for n, one in enumerate(ODD_RESULTS.values())}
+    world.write_files(books.texts, {"c": list(odd)})
+
+    def results(text: str, line: Body) -> list[Any]:
+        change = next((odd[one] for one in odd if one in text), lambda line: [line])
+        return change(line)
+
+    with BatchServer(mind.think, results=results) as server:
+        books.ingest(server)
+        server.end()
+        second = books.ingest(server)
+        server.end()
+        third, fourth = books.ingest(server), books.ingest(server)
+
+    asked_again = [mind.passage(body) for one in server.rounds[1:] for body in one]
+    assert second.facts >= len(SENTENCES)
+    assert len(asked_again) <= len(odd)
+    assert not [one for one in SENTENCES if one in "".join(asked_again)]
+    assert third.submitted == fourth.submitted == third.waiting == 0
+    assert [one.reason for one in fourth.documents[2].failed if not one.reason.endswith(".")] == []
+    assert {one.status for one in fourth.documents[:2]} == {"unchanged"}
+
+
+# An error that comes after the answer to a request, or before it, discards no paid answer.
+def test_an_answer_and_an_error(books: Books) -> None:
+    def results(text: str, line: Body) -> list[Any]:
+        both = [line, *failing({"type": "e", "message": "late"})(line)]
+        return both if SENTENCES[0] in text else both[::-1]
+
+    with BatchServer(mind.think, results=results) as server:
+        books.ingest(server)
+        server.end()
+        assert books.ingest(server).complete
+    assert len(server.rounds) == 1
+
+
+ODD_BATCHES: list[Body] = [
+    {"status": None, "processing_status": None},
+    {"request_counts": [1]},
+    {"request_counts": {"total": None}},
+]
+
+
+# A batch that is described in another form ends the command with a sentence, and the next one,
+# with the batch as it should be, reads it.
+def test_odd_batches(books: Books) -> None:
+    with BatchServer(mind.think) as server:
+        books.ingest(server)
+        server.end()
+        for odd in ODD_BATCHES:
+            server.odd = odd
+            with suppress(GraphReaderError):
+                books.ingest(server)
+        server.odd = {}
+        read = books.ingest(server)
+
+    assert read.complete
+    assert len(server.rounds) == 1
 
 
 # The same where PostgreSQL has what is remembered.
