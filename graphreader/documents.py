@@ -6,10 +6,11 @@ Ingestion makes them, the graph stores them, and searches return them. A part ha
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Generic, Self, TypeVar
+from itertools import takewhile
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from graphreader.errors import UsageError
 
@@ -25,13 +26,35 @@ class Skipped:
     reason: str
 
 
+class Heading(NamedTuple):
+    """A heading: its first character in the document, its words, and its level from 1."""
+
+    start: int
+    title: str
+    level: int = 1
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> tuple[Self, ...]:
+        """Make the headings of a document from the lists of its row."""
+        return tuple(map(cls, row["heading_starts"], row["headings"], row["heading_levels"]))
+
+
+def heading_path(headings: Iterable[Heading], position: int) -> tuple[str, ...]:
+    """The titles of the headings over a position, the highest level first."""
+    path: list[Heading] = []
+    for heading in takewhile(lambda one: one.start <= position, headings):
+        while path and path[-1].level >= heading.level:
+            path.pop()
+        path.append(heading)
+    return tuple(heading.title for heading in path)
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A text with its metadata; `id` follows from the corpus and the path of its source.
 
     `sha256` is that of the UTF-8 text, `language` "zh" or else "en", `metadata` plain JSON
-    values. `page_starts` and `headings` (start, words) count characters; `skipped` could not be
-    read.
+    values. `page_starts` count characters; `skipped` could not be read.
     """
 
     corpus: str
@@ -43,7 +66,7 @@ class Document:
     language: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
     page_starts: tuple[int, ...] = ()
-    headings: tuple[tuple[int, str], ...] = ()
+    headings: tuple[Heading, ...] = ()
     skipped: tuple[Skipped, ...] = ()
 
 
@@ -107,15 +130,15 @@ class Chunk(ChunkRef):
 class ChunkInDocument(Chunk):
     """A chunk with its surroundings: the adjacent chunks, None at the edges, pages and headings.
 
-    `page_starts` and the starts of `headings` (start, text) are characters of the document;
-    `first_page` is the page on which the chunk begins, 0 without pages.
+    `page_starts` are characters of the document; `first_page` is the page on which the chunk
+    begins, 0 without pages.
     """
 
     previous: ChunkRef | None = None
     subsequent: ChunkRef | None = None
     first_page: int = 0
     page_starts: tuple[int, ...] = ()
-    headings: tuple[tuple[int, str], ...] = ()
+    headings: tuple[Heading, ...] = ()
 
     def page(self, position: int) -> int | None:
         """Return the page number of a position in the chunk, None without pages."""
@@ -123,7 +146,7 @@ class ChunkInDocument(Chunk):
 
     def heading(self, position: int) -> str | None:
         """Return the last heading that begins at a position in the chunk or before."""
-        return next((title for at, title in reversed(self.headings) if at <= position), None)
+        return next((one.title for one in reversed(self.headings) if one.start <= position), None)
 
 
 _OF_DOCUMENT = ("document", "document_id", "source")

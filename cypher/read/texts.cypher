@@ -8,4 +8,5 @@ WITH d, c ORDER BY c.index
 WITH d, collect(c.text) AS texts ORDER BY d.title, d.id
 RETURN d {.id, .title, .source, .sha256, .language} AS document, texts,
   coalesce(d.page_starts, []) AS page_starts, coalesce(d.heading_starts, []) AS heading_starts,
-  coalesce(d.headings, []) AS headings
+  coalesce(d.headings, []) AS headings,
+  coalesce(d.heading_levels, [h IN d.headings | 1], []) AS heading_levels

@@ -22,7 +22,8 @@ CALL () {
   SET d.corpus = $corpus, d.title = row.title, d.terms = row.terms, d.source = row.source,
       d.sha256 = row.sha256, d.language = row.language, d.metadata = row.metadata,
       d.page_starts = row.page_starts, d.headings = row.headings,
-      d.heading_starts = row.heading_starts, d.chunk_tokens = $chunk_tokens, d.complete = false,
+      d.heading_starts = row.heading_starts, d.heading_levels = row.heading_levels,
+      d.chunk_tokens = $chunk_tokens, d.complete = false,
       d.updated = datetime()
   WITH d
   CALL (d) {

@@ -196,7 +196,7 @@ def _citations(quotes: Sequence[str], passages: Sequence[TextPassage]) -> list[C
 
 def _citation(passage: TextPassage, start: int, end: int) -> Citation:
     document, at = passage.document, passage.start + start
-    headings = [title for begin, title in document.headings if begin <= at]
+    headings = [one.title for one in document.headings if one.start <= at]
     return Citation(
         document=document.title,
         document_id=document.id,

@@ -1,24 +1,27 @@
 """Chunking of documents: runs of whole paragraphs of at most L tokens (paper, section 3.2).
 
 `split` packs paragraphs, or finer parts of a long paragraph, into long chunks that preferably end
-before a heading. Joined, the chunks give the text. `rechunk` keeps unchanged chunks of an edited
-text.
+before a heading. A speaker's turn, code between fences and a row of a table stay whole if they fit.
+Joined, the chunks give the text. `rechunk` keeps unchanged chunks of an edited text.
 """
 
 import re
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Generator, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import IntEnum
-from heapq import heappop, heappush
-from itertools import accumulate, pairwise
+from heapq import heappop, heappush, merge
+from itertools import accumulate, chain, islice, pairwise
 from unicodedata import category
 
 from graphreader.documents import Chunk, Document, identity
+from graphreader.text.blocks import blocks_of
 from graphreader.text.scripts import ALL_HAN, KANA
 from graphreader.text.sentences import line_spans, sentence_spans
+from graphreader.text.turns import turns_of
 from graphreader.tokens import count
 
 _EARLIEST_END = 0.6  # share of the limit from which a better boundary wins over a later boundary
@@ -27,6 +30,7 @@ _MAX_TOKEN_LENGTH = 16
 _LEVELS = 3  # lines, sentences, words
 _WORD_GROUP = 200  # characters of words that stay together in a sentence that is too long
 _PARAGRAPH = re.compile(r"\n\s*\n\s*|\n\s*(?=#{1,6}[ \t])")
+_SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"(?:[^\s，、：；]++[，、：；]*+|[，、：；]++)\s*+")
 
 _HEADING = re.compile(
@@ -49,10 +53,12 @@ class _Boundary(IntEnum):
     SENTENCE = 4
     LINE = 5
     PARAGRAPH = 6
-    HEADING = 7
+    BLOCK = 7
+    HEADING = 8
 
 
 _Start = tuple[int, _Boundary]
+_Blocks = Iterable[tuple[int, int]]  # spans of blocks that stay whole if they fit
 
 Span = tuple[int, int, int]
 """Start and end of a chunk in characters of the text, and its number of tokens."""
@@ -71,7 +77,19 @@ class _Piece:
 
 def split(document: Document, limit: int) -> list[Chunk]:
     """Split a document into chunks of at most `limit` tokens (a character may need up to 8)."""
-    return _chunks(document, chunk_spans(document.text, limit))
+    return _chunks(document, chunk_spans(document.text, limit, _whole_blocks(document)))
+
+
+def _whole_blocks(document: Document) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the turns of speakers, and of the code outside of them."""
+    text = document.text
+    code = ((one.start, one.end) for one in blocks_of(text) if one.kind == "code")
+    turns = ((one.start, one.end) for one in turns_of(text, document.headings))
+    done = 0
+    for start, end in merge(turns, code):
+        if start >= done:
+            yield start, end
+            done = end
 
 
 def _chunks(document: Document, spans: Iterable[Span]) -> list[Chunk]:
@@ -87,54 +105,81 @@ def _chunks(document: Document, spans: Iterable[Span]) -> list[Chunk]:
     return chunks
 
 
-def chunk_spans(text: str, limit: int) -> Iterator[Span]:
-    """Yield the spans of chunks of `text`, a whole document or a part of it."""
-    pieces = _pieces(text, limit)
-    sums = [0, *accumulate(piece.added for piece in pieces)]
-    first = 0
-    while first < len(pieces):
-        last = max(first + 1, bisect_right(sums, sums[first] + limit) - 1)
-        while True:
-            after = _chunk_end(pieces, sums, first, last, limit)
-            start, end = pieces[first].start, pieces[after - 1].end
-            if after == first + 1:
-                tokens = pieces[first].tokens
+def chunk_spans(text: str, limit: int, blocks: _Blocks = ()) -> Iterator[Span]:
+    """Yield the spans of chunks of `text`, a whole document or a part of it.
+
+    `blocks` are ascending spans that stay whole if they fit.
+    """
+    pieces = _pieces(text, limit, blocks)
+    window: list[_Piece] = []  # more than fit into two chunks, or all that are left
+    size = 0
+    while True:
+        while size <= 2 * limit or len(window) < 2:
+            piece = next(pieces, None)
+            if piece is None:
                 break
-            tokens = count(text[start:end])
-            if tokens <= limit:
+            window.append(piece)
+            size += piece.added
+        if not window:
+            return
+        sums = [0, *accumulate(piece.added for piece in window)]
+        last = max(1, bisect_right(sums, limit) - 1)
+        while True:
+            after = _chunk_end(window, sums, last, limit)
+            start, end, tokens = window[0].start, window[after - 1].end, window[0].tokens
+            if after > 1:
+                tokens = count(text[start:end])
+            if after == 1 or tokens <= limit:
                 break
             # A chunk may have more tokens than its pieces: byte pairs merge differently.
             shorter = bisect_right(sums, sums[after] - (tokens - limit)) - 1
-            last = max(first + 1, min(after - 1, shorter))
+            last = max(1, min(after - 1, shorter))
         yield start, end, tokens
-        first = after
+        del window[:after]
+        size -= sums[after]
 
 
-def _chunk_end(pieces: list[_Piece], sums: list[int], first: int, last: int, limit: int) -> int:
-    """Index of the piece before which a chunk from `first` ends, at most `last`.
+def _chunk_end(pieces: list[_Piece], sums: list[int], last: int, limit: int) -> int:
+    """Index of the piece before which a chunk of the first pieces ends, at most `last`.
 
     `sums` are cumulated tokens of the pieces.
     """
     if last == len(pieces):
         return last
-    rest = sums[-1] - sums[first]
-    if limit < rest <= 1.8 * limit:  # two chunks are left: make them about equal
-        least, aim = sums[-1] - limit, sums[first] + rest // 2
-    else:
-        least, aim = sums[first] + int(_EARLIEST_END * limit), sums[last]
-    starts = [at for at in range(last, first, -1) if pieces[at].boundary is not _Boundary.SPACE]
+    least, aim = int(_EARLIEST_END * limit), sums[last]
+    if limit < sums[-1] <= 1.8 * limit:  # two chunks are left: make them about equal
+        least, aim = sums[-1] - limit, sums[-1] // 2
+    starts = [at for at in range(last, 0, -1) if pieces[at].boundary is not _Boundary.SPACE]
     starts = starts or [last]
     candidates = [at for at in starts if sums[at] >= least] or starts[:1]
     return max(candidates, key=lambda at: (pieces[at].boundary, -abs(sums[at] - aim)))
 
 
-def _pieces(text: str, limit: int) -> list[_Piece]:
-    """Cut the text into pieces of at most `limit` tokens: whole paragraphs if they fit."""
-    begin = len(text) - len(text.lstrip())
-    starts = [0, *(match.end() for match in _PARAGRAPH.finditer(text, begin)), len(text)]
-    pieces: list[_Piece] = []
+def _pieces(text: str, limit: int, blocks: _Blocks) -> Iterator[_Piece]:
+    """Cut the text into pieces of at most `limit` tokens: whole paragraphs and blocks if they fit.
+
+    A block takes the white space behind it, as a paragraph does.
+    """
+    done = 0
     below_heading = False
-    for start, end in pairwise(starts):
+    for start, end in chain(blocks, [(len(text), len(text))]):
+        below_heading = yield from _paragraphs(text, done, start, limit, below_heading)
+        done = start
+        if start < end:
+            space = _SPACE.match(text, end)
+            done = space.end() if space else end
+            boundary = _Boundary.BELOW_HEADING if below_heading else _Boundary.BLOCK
+            yield from _split_piece(text, start, done, limit, boundary, -1)
+            below_heading = False
+
+
+def _paragraphs(
+    text: str, begin: int, stop: int, limit: int, below_heading: bool
+) -> Generator[_Piece, None, bool]:
+    """Yield the pieces of paragraphs; return whether the last is a heading."""
+    lead = len(text) - len(text.lstrip()) if begin == 0 else begin
+    ends = (match.end() for match in _PARAGRAPH.finditer(text, lead, stop))
+    for start, end in pairwise(chain([begin], ends, [stop])):
         if start == end:
             continue
         paragraph = text[start:end]
@@ -144,9 +189,9 @@ def _pieces(text: str, limit: int) -> list[_Piece]:
             boundary = _Boundary.BELOW_HEADING
         elif heading or paragraph.startswith("#"):
             boundary = _Boundary.HEADING
-        pieces += _split_piece(text, start, end, limit, boundary)
+        yield from _split_piece(text, start, end, limit, boundary)
         below_heading = heading is not None
-    return pieces
+    return below_heading
 
 
 def _split_piece(
@@ -161,13 +206,18 @@ def _split_piece(
         added = tokens - (space_at_end and tokens > 1)
         yield _Piece(start, end, tokens, added, boundary)
         return
-    if level == 0:
-        inner_starts = [(line[0], _Boundary.LINE) for line in line_spans(part)[1:]]
+    inner_starts: Iterable[_Start]
+    if level < 0:
+        ends = (match.end() for match in _PARAGRAPH.finditer(part))
+        inner_starts = ((at, _Boundary.PARAGRAPH) for at in ends if at < len(part))
+    elif level == 0:
+        inner_starts = ((line[0], _Boundary.LINE) for line in islice(line_spans(part), 1, None))
     elif level == 1:
-        inner_starts = [(span[0], _Boundary.SENTENCE) for span in sentence_spans(part)[1:]]
+        spans = islice(sentence_spans(part), 1, None)
+        inner_starts = ((span[0], _Boundary.SENTENCE) for span in spans)
     else:
-        inner_starts = list(_words(part, limit))
-    starts = [(0, boundary), *inner_starts, (len(part), boundary)]
+        inner_starts = _words(part, limit)
+    starts = chain([(0, boundary)], inner_starts, [(len(part), boundary)])
     for (inner, inner_boundary), (after, _) in pairwise(starts):
         yield from _split_piece(
             text, start + inner, start + after, limit, inner_boundary, level + 1
@@ -255,8 +305,14 @@ def rechunk(document: Document, limit: int, former: Sequence[Chunk]) -> list[Chu
     fitting = [one for one in former if one.tokens <= limit and not one.text.isspace()]
     spans: list[Span] = []
     done = 0
+    starts, ends = array("q"), array("q")  # of blocks: a chat may have millions
+    for start, end in _whole_blocks(document):
+        starts.append(start)
+        ends.append(end)
     for span in [*_without_space_between(text, _kept_spans(text, fitting, cutting)), _end_of(text)]:
-        between = chunk_spans(text[done : span[0]], limit)
+        inside = range(bisect_left(starts, done), bisect_right(ends, span[0]))
+        blocks = ((starts[at] - done, ends[at] - done) for at in inside)
+        between = chunk_spans(text[done : span[0]], limit, blocks)
         spans += ((done + start, done + end, tokens) for start, end, tokens in between)
         spans.append(span)
         done = span[1]

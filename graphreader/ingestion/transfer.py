@@ -29,6 +29,7 @@ from graphreader.documents import (
     Chunk,
     ChunkFacts,
     Document,
+    Heading,
     KeyElement,
     identity,
 )
@@ -96,7 +97,10 @@ class ChunkRecord(_Record):
 
 
 class DocumentRecord(_Record):
-    """A document; its text is the chunks' joined text, `headings` are (start, text)."""
+    """A document; its text is the chunks' joined text, `headings` are (start, words, level).
+
+    Older exports have no levels.
+    """
 
     title: str
     source: str
@@ -105,7 +109,7 @@ class DocumentRecord(_Record):
     chunk_tokens: Number
     metadata: dict[str, Any] = Field(default_factory=dict)
     page_starts: tuple[Number, ...] = ()
-    headings: tuple[tuple[Number, str], ...] = ()
+    headings: tuple[tuple[Number, str] | tuple[Number, str, Number], ...] = ()
     chunks: tuple[ChunkRecord, ...]
 
     @property
@@ -251,7 +255,7 @@ def _document(row: Row, chunks: Sequence[ChunkRecord]) -> DocumentRecord:
         **{name: row[name] for name in ("title", "source", "language", "sha256", "chunk_tokens")},
         metadata=json.loads(row["metadata"]),
         page_starts=tuple(row["page_starts"]),
-        headings=tuple(zip(row["heading_starts"], row["headings"], strict=True)),
+        headings=Heading.of(row),
         chunks=tuple(chunks),
     )
 
@@ -486,8 +490,9 @@ class _Importer:
         return False
 
     def _document(self, id_: str, record: DocumentRecord) -> Document:
-        values = record.model_dump(exclude={"chunk_tokens", "chunks"})
-        return Document(corpus=self._corpus, id=id_, text="", **values)
+        values = record.model_dump(exclude={"chunk_tokens", "chunks", "headings"})
+        headings = tuple(Heading(*one) for one in record.headings)
+        return Document(corpus=self._corpus, id=id_, text="", headings=headings, **values)
 
     def _chunks(self, document: str, record: DocumentRecord) -> list[ChunkFacts[Chunk]]:
         times: Counter[str] = Counter()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from graphreader.documents import Chunk, Document, without_surrogates
+from graphreader.documents import Chunk, Document, Heading, without_surrogates
 from graphreader.errors import UnknownCorpusError, UnknownDocumentError
 from graphreader.files import file_source
 from graphreader.store.connection import Connection, Row
@@ -121,7 +121,7 @@ class Catalog:
                 **row["document"],
                 text="".join(row["texts"]),
                 page_starts=tuple(row["page_starts"]),
-                headings=tuple(zip(row["heading_starts"], row["headings"], strict=True)),
+                headings=Heading.of(row),
             )
             for row in rows
         ]

@@ -12,6 +12,7 @@ from graphreader.documents import (
     ChunkFacts,
     ChunkInDocument,
     ChunkRef,
+    Heading,
     KeyElement,
     KeyElementRef,
     Scored,
@@ -197,7 +198,7 @@ class GraphExplorer:
         for name in ("previous", "subsequent"):
             row[name] = ChunkRef(**row[name]) if row[name] else None
         row["page_starts"] = tuple(row["page_starts"])
-        row["headings"] = tuple(zip(row["heading_starts"], row["headings"], strict=True))
+        row["headings"] = tuple(map(Heading, row["heading_starts"], row["headings"]))
         return ChunkInDocument.of(row)
 
     async def only_document(self) -> str | None:

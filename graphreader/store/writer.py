@@ -252,8 +252,9 @@ def _document_row(document: Document, corpus: str) -> dict[str, Any]:
         "language": document.language,
         "metadata": metadata_of(document),
         "page_starts": list(document.page_starts),
-        "headings": [heading for _, heading in document.headings],
-        "heading_starts": [start for start, _ in document.headings],
+        "headings": [heading.title for heading in document.headings],
+        "heading_starts": [heading.start for heading in document.headings],
+        "heading_levels": [heading.level for heading in document.headings],
     }
 
 

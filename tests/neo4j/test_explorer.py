@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from graphreader.documents import Heading
 from graphreader.offline.embedder import OfflineEmbedder, embedding_of
 from graphreader.outline import OutlineEntry
 from graphreader.store.connection import Connection, Row, statement
@@ -106,7 +107,8 @@ async def test_facts_are_grouped_by_chunk(writer: GraphWriter, explorer: GraphEx
 async def test_outline(
     connection: Connection, writer: GraphWriter, explorer: GraphExplorer
 ) -> None:
-    of = replace(document(writer.corpus, "book"), headings=((0, "One"), (9, "Two"), (12, "Three")))
+    headings = Heading(0, "One"), Heading(9, "Two", 2), Heading(12, "Three")
+    of = replace(document(writer.corpus, "book"), headings=headings)
     parts = chunks(of, ["Aa bb cc. ", "Dd ee. ", "Ff gg.", "Hh ii."])
     first, second, third, edit = (read(of, one, {}) for one in parts)
     facts: Facts = {"Dd is ee.": ["Dd"], "Ee is dd.": ["Ee"]}
@@ -359,7 +361,9 @@ async def test_pages_headings_and_contexts(writer: GraphWriter, explorer: GraphE
     paged = replace(
         document(writer.corpus, "paged", "One two. Three four. Five."),
         page_starts=(0, 4, 4, 22),
-        headings=((4, "Two"), (9, "Three"), (15, "Four"), (21, "Five")),
+        headings=(
+            *(Heading(4, "Two"), Heading(9, "Three"), Heading(15, "Four"), Heading(21, "Five")),
+        ),
     )
     made = chunks(paged, ["One two. ", "Three four. ", "Five."])
     facts = {"First.": ["first"], "Second.": ["second"], "Third.": ["third"]}

@@ -17,7 +17,7 @@ from graphreader.agent.citations import (
 )
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.tasks import AnswerTask, Evidence
-from graphreader.documents import ChunkInDocument
+from graphreader.documents import ChunkInDocument, Heading
 from graphreader.reading import NO_PASSAGE, NOT_IN_THE_TEXTS, Citation, Claim, Coverage, Reading
 from graphreader.tokens import count
 
@@ -98,7 +98,7 @@ def test_page_and_heading() -> None:
         *("c", 0, "life", "d", 100, 100 + len(TEXT), TEXT, 5),
         first_page=7,
         page_starts=(110,),
-        headings=((90, "Youth"), (105, "Trial")),
+        headings=(Heading(90, "Youth"), Heading(105, "Trial")),
     )
     quotes = add_quotes([], chunk, ["It began.", "It ended."])
 

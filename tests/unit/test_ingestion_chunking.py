@@ -288,3 +288,36 @@ def test_missing_chunks() -> None:
 
         assert joined(after) == joined(before)
         assert ids(chunk for chunk in after if chunk.tokens == 1) == ids(present)
+
+
+# A turn of a speaker stays whole where it fits, with all its paragraphs and lines; so does code,
+# whose comments are no headings.
+def test_whole_blocks() -> None:
+    turns = [
+        f"{'ANN' if n % 2 else 'BOB'}: {paragraph(n, 30)}\n\n{paragraph(n + 50, 20 + n % 7)}\n"
+        for n in range(30)
+    ]
+    chunks = chunks_of("Hearing\n\n" + "\n".join(turns))
+
+    assert all(sum(turn in chunk.text for chunk in chunks) == 1 for turn in turns[:-1])
+    assert sum(chunk.tokens > 100 for chunk in chunks) >= len(chunks) - 1
+
+    code = [f"```\n# Part {n}\n\nx = {n}\n\n# Next\n{paragraph(n)}\n```\n" for n in range(12)]
+    chunks = chunks_of("\n".join(f"{paragraph(n, 30)}\n\n{one}" for n, one in enumerate(code)))
+    assert all(sum(one.strip() in chunk.text for chunk in chunks) == 1 for one in code)
+
+
+# A turn longer than a chunk is cut at its paragraphs; an edit of a transcript keeps its chunks.
+def test_long_turn() -> None:
+    long = "ANN: " + "\n\n".join(map(numbered, range(12)))
+    text = "\n\n".join(
+        [long, *(f"BOB: {numbered(n)}\n\nANN: {numbered(n + 50)}" for n in range(9))]
+    )
+    chunks = chunks_of(text)
+    edited = text.replace("Letter 52.", "Letter 52 came.")
+    again = rechunked(edited, chunks)
+
+    assert all(re.match(r"Letter|ANN|BOB", chunk.text) for chunk in chunks)
+    assert joined(again) == edited
+    assert len(set(ids(chunks)) - set(ids(again))) <= 2
+    assert all(re.match(r"Letter|ANN|BOB", chunk.text) for chunk in again)

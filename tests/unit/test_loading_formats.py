@@ -17,7 +17,7 @@ from typing import Any
 import pypdf
 import pytest
 
-from graphreader.documents import Document
+from graphreader.documents import Document, Heading
 from graphreader.errors import DocumentError
 from graphreader.ingestion.loading import formats, parser_process
 from graphreader.ingestion.loading.content import (
@@ -115,7 +115,7 @@ def test_front_matter() -> None:
 
     assert (document.text, document.title, document.skipped) == (text, "The Seine", ())
     assert document.metadata == {"title": "The Seine", "date": "2024-03-01", "tags": ["river", 2]}
-    assert document.headings == ((text.index("# One"), "One"),)
+    assert document.headings == (Heading(text.index("# One"), "One"),)
 
 
 # What only looks like a front matter is text; a broken one is reported.
@@ -135,7 +135,7 @@ def test_no_front_matter(text: str, reported: int, headings: list[str]) -> None:
 
     assert content.metadata == {}
     assert len(content.skipped) == reported
-    assert [title for _, title in content.headings][-len(headings) :] == headings
+    assert [one.title for one in content.headings][-len(headings) :] == headings
 
 
 # A front matter without an end, or a text of short lines that is not UTF-8, takes no more memory
@@ -160,7 +160,7 @@ def test_too_many_headings() -> None:
 
     assert len(content.headings) == MAX_HEADINGS + 1
     assert len(document.headings) == MAX_HEADINGS
-    assert document.headings[0] == (0, "a" * 300)
+    assert document.headings[0] == Heading(0, "a" * 300)
     assert [one.part for one in document.skipped] == ["headings"]
 
 
@@ -183,8 +183,8 @@ def test_too_many_headings() -> None:
 def test_headings(text: str, titles: list[str] | None) -> None:
     headings = read_markdown(text.encode(), "a.md").headings
 
-    assert all(title in text[start : start + len(title) + 12] for start, title in headings)
-    assert titles is None or [title for _, title in headings] == titles
+    assert all(one.title in text[one.start : one.start + len(one.title) + 12] for one in headings)
+    assert titles is None or [one.title for one in headings] == titles
 
 
 def html(body: str) -> Content:
@@ -207,7 +207,7 @@ def test_html() -> None:
     )
     assert content.title == "The Seine"
     assert content.metadata == {"language": "en", "author": "Vera"}
-    assert content.headings == ((0, "A river"), (content.text.index("End"), "End"))
+    assert content.headings == (Heading(0, "A river"), Heading(content.text.index("End"), "End"))
 
 
 # Lists and tables stay readable; a table that lays out a page becomes paragraphs.
@@ -333,7 +333,7 @@ def test_docx() -> None:
     content = read_docx(data, "a.docx")
 
     assert content.text == "Joan\n\nShe was born.\n\nParis | 1431\n\nEnd."
-    assert content.headings == ((0, "Joan"),)
+    assert content.headings == (Heading(0, "Joan"),)
     assert content.metadata == {"creator": "Vera", "title": "T"}
     assert content.title == ""
     assert read_docx(docx(""), "a.docx").text == ""
@@ -354,7 +354,7 @@ def test_epub() -> None:
     content = read_epub(epub(pages, ("two", "empty", "noise", "one", "gone"), about), "a.epub")
 
     assert content.text == "Two\n\nMore.\n\nOne\n\nText."
-    assert content.headings == ((0, "Two"), (content.text.index("One"), "One"))
+    assert content.headings == (Heading(0, "Two"), Heading(content.text.index("One"), "One"))
     assert content.title == "The Book"
     assert content.metadata == {"title": "The Book", "creator": ["A", "B"], "date": "1899"}
     assert [one.part for one in content.skipped] == ["OEBPS/noise.xhtml", "OEBPS/gone.xhtml"]
@@ -370,7 +370,10 @@ def test_pdf(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 
     assert content.text == "Joan was born.\n\nShe fought."
     assert content.page_starts == (0, 16, 16, 16)
-    assert content.headings == ((0, "A"), (content.text.index("fought"), "fought"))
+    assert content.headings == (
+        Heading(0, "A"),
+        Heading(content.text.index("fought"), "fought"),
+    )
     assert content.metadata == {"title": "untitled.doc", "author": "Vera Holm"}
     assert content.title == ""
     assert [one.part for one in content.skipped] == ["page 3"]

@@ -15,9 +15,8 @@ from langchain_core.documents import Document as LangChainDocument
 from graphreader.documents import Document
 from graphreader.errors import DocumentError, UsageError
 from graphreader.graph_reader import GraphReader
-from graphreader.ingestion.loading import formats
 from graphreader.ingestion.loading import sources as sources_module
-from graphreader.ingestion.loading.content import Content, Refused
+from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.sources import sources_of
 from graphreader.settings import Settings
 from tests.terminal import Terminal
@@ -104,27 +103,31 @@ def test_patterns_are_for_folders(tmp_path: Path) -> None:
 # Each thing that cannot be read is refused by itself, in one sentence that names it as it was
 # named, also where a library raises.
 def test_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(data: bytes, shown: str) -> Content:
-        raise KeyError("some\nthing")
-
     (tmp_path / "empty").mkdir()
     (tmp_path / "broken.txt").symlink_to(tmp_path / "nothing")
-    for name, data in (("blank.txt", b" \n"), ("good.txt", b"x"), ("z.md", b"x")):
+    for name, data in (("blank.txt", b" \n"), ("good.txt", b"x"), ("z.docx", b"x")):
         write(tmp_path / "in" / name, data)
-    monkeypatch.setitem(formats.READERS, ".md", fail)
     monkeypatch.chdir(tmp_path)
     loaded = read("in", "missing.txt", "empty", "a.xyz", "broken.txt", "n\0l.txt")
     refused = {one.reason.split(" ", 1)[0]: one for one in loaded if isinstance(one, Refused)}
 
     assert list(refused) == [
-        *("in/blank.txt", "in/z.md", "missing.txt", "empty", "a.xyz", "broken.txt", "n\ufffdl.txt")
+        *(
+            "in/blank.txt",
+            "in/z.docx",
+            "missing.txt",
+            "empty",
+            "a.xyz",
+            "broken.txt",
+            "n\ufffdl.txt",
+        )
     ]
     assert not any(str(tmp_path) in one.reason for one in refused.values())
     assert len(loaded) == 8
     assert "holds no .docx, .epub, " in refused["empty"].reason
     assert (refused["empty"].source, refused["a.xyz"].title) == ("empty", "a")
-    assert refused["in/z.md"].reason == (
-        "in/z.md cannot be read, it is damaged or not of the format that its name says: save it "
+    assert refused["in/z.docx"].reason == (
+        "in/z.docx cannot be read, it is damaged or not of the format that its name says: save it "
         "anew, or leave it out."
     )
 

@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
 from hashlib import sha256
+from itertools import islice
 from typing import Any
 
-from graphreader.documents import Document, Skipped, identity, without_controls
+from graphreader.documents import Document, Heading, Skipped, identity, without_controls
 from graphreader.errors import DocumentError
 from graphreader.ingestion.loading.encodings import BinaryDataError, decode
+from graphreader.text.headings import headings_of
 from graphreader.text.sentences import language_of
 
 MAX_CHARACTERS = 20_000  # characters of a document's metadata as JSON
@@ -20,13 +22,16 @@ MAX_HEADINGS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The text of a source with its metadata; positions count characters, `title` may be empty."""
+    """The text of a source with its metadata; positions count characters, `title` may be empty.
+
+    `headings` are the ones that its format marks.
+    """
 
     text: str
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     page_starts: tuple[int, ...] = ()
-    headings: tuple[tuple[int, str], ...] = ()
+    headings: tuple[Heading, ...] = ()
     skipped: tuple[Skipped, ...] = ()
 
 
@@ -57,7 +62,8 @@ def document_of(
     if is_blank(text):
         raise DocumentError(f"{shown or source} has no text in it: leave it out or fill it.")
     metadata, left_out = plain(content.metadata)
-    if len(content.headings) > MAX_HEADINGS:
+    headings = list(islice(headings_of(text, content.headings), MAX_HEADINGS + 1))
+    if len(headings) > MAX_HEADINGS:
         left_out += (Skipped("headings", f"a document has at most {MAX_HEADINGS:,}"),)
     return Document(
         corpus=corpus,
@@ -69,7 +75,9 @@ def document_of(
         language=language_of(text),
         metadata=metadata,
         page_starts=content.page_starts,
-        headings=tuple((at, clean(one)[:MAX_TITLE]) for at, one in content.headings[:MAX_HEADINGS]),
+        headings=tuple(
+            one._replace(title=clean(one.title)[:MAX_TITLE]) for one in headings[:MAX_HEADINGS]
+        ),
         skipped=(*content.skipped, *left_out),
     )
 

@@ -23,7 +23,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import yaml
 
-from graphreader.documents import Document, Skipped
+from graphreader.documents import Document, Heading, Skipped
 from graphreader.errors import DocumentError
 from graphreader.files import file_source
 from graphreader.ingestion.loading.content import (
@@ -47,7 +47,7 @@ def load(
     """Load a file as one document of `corpus`. Raises DocumentError, or a library's error.
 
     The title is taken from the file, else from its name; `source` is by default the absolute path
-    with links resolved. `parse` parses all formats but plain text.
+    with links resolved. `parse` parses the bytes.
     """
     shown = clean(source or str(path))
     with open_file(path, shown, real) as file:
@@ -58,7 +58,7 @@ def load(
             "files."
         )
     suffix = path.suffix.lower()
-    content = READERS[suffix](data, shown) if suffix in _PLAIN else parse(suffix, data, shown)
+    content = parse(suffix, data, shown)
     return document_of(content, path.stem, corpus, source or file_source(path), shown)
 
 
@@ -158,8 +158,8 @@ def _front_matter_values(block: str) -> tuple[dict[Any, Any], str]:
     return (values, "") if isinstance(values, dict) else ({}, "")
 
 
-def _markdown_headings(text: str, start: int) -> Iterator[tuple[int, str]]:
-    """Yield (position, title) of each heading after `start`: "# Title", or underlined by = or -."""
+def _markdown_headings(text: str, start: int) -> Iterator[Heading]:
+    """Yield the headings after `start`: "# Title", or underlined by = or -."""
     fence = ""
     previous: re.Match[str] | None = None  # the previous line, if it can be a heading
     for line in _LINE.finditer(text, start):
@@ -174,9 +174,9 @@ def _markdown_headings(text: str, start: int) -> Iterator[tuple[int, str]]:
             title = line[0][hashes.end() :].strip()
             bare = title.rstrip("#")  # "# Title #" is closed by hashes
             if title := bare.rstrip() if not bare or bare[-1].isspace() else title:
-                yield line.start(), title
+                yield Heading(line.start(), title, hashes[0].count("#"))
         elif previous and _UNDERLINE.fullmatch(line[0]):
-            yield previous.start(), previous[0].strip()
+            yield Heading(previous.start(), previous[0].strip(), 1 if "=" in line[0] else 2)
             previous = None
         else:
             previous = line if _UNDERLINED.fullmatch(line[0]) else None
@@ -230,28 +230,29 @@ def read_pdf(data: bytes, shown: str) -> Content:
     )
 
 
-def _pdf_headings(reader: Any, pages: list[str], starts: list[int]) -> Iterator[tuple[int, str]]:
-    """Yield (position, title) of the outline's entries, found on the page, else at its start."""
+def _pdf_headings(reader: Any, pages: list[str], starts: list[int]) -> Iterator[Heading]:
+    """Yield the outline's entries, each at its words on the page, else at the page's start."""
     try:
         entries = list(_outline_entries(reader.outline))[: MAX_HEADINGS + 1]
     except Exception:  # a broken outline does not make the text unreadable
         return
-    for entry in entries:
+    for level, entry in entries:
         try:
             page = reader.get_destination_page_number(entry)
             title = " ".join(clean(str(entry.title)).split())
         except Exception:
             continue
         if title and page is not None and 0 <= page < len(pages):
-            yield starts[page] + max(pages[page].find(title), 0), title
+            yield Heading(starts[page] + max(pages[page].find(title), 0), title, level)
 
 
-def _outline_entries(outline: Any) -> Iterator[Any]:
+def _outline_entries(outline: Any, level: int = 1) -> Iterator[tuple[int, Any]]:
+    """Yield the entries of an outline with their levels from 1; deeper lists are one level down."""
     for entry in outline:
         if isinstance(entry, list):
-            yield from _outline_entries(entry)
+            yield from _outline_entries(entry, level + 1)
         else:
-            yield entry
+            yield level, entry
 
 
 MAX_UNPACKED = 32 * 1024 * 1024
@@ -307,9 +308,9 @@ def read_epub(data: bytes, shown: str) -> Content:
         )
     text, starts = join_parts([part.text for part in parts])
     headings = (
-        (start + at, heading)
+        heading._replace(start=start + heading.start)
         for start, part in zip(starts, parts, strict=True)
-        for at, heading in part.headings
+        for heading in part.headings
     )
     title = metadata.get("title", "")
     return Content(
@@ -406,8 +407,6 @@ READERS: dict[str, Callable[[bytes, str], Content]] = {
     ".xhtml": read_html,
 }
 
-# Read in this process; other formats are parsed in a child process.
-_PLAIN = (".markdown", ".md", ".txt")
 JSON_LINES = ".jsonl"  # a file of many documents, see sources.py
 SUFFIXES = tuple(sorted((*READERS, JSON_LINES)))
 _FORMATS = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"

@@ -6,7 +6,7 @@ from enum import Enum
 from html import unescape
 from html.parser import HTMLParser
 
-from graphreader.documents import Skipped
+from graphreader.documents import Heading, Skipped
 from graphreader.ingestion.loading.content import Content, read_text
 
 
@@ -65,7 +65,7 @@ def read_html(data: bytes, shown: str) -> Content:
         "".join(layout.pieces),
         _squeezed("".join(parser.title)).strip(),
         {**parser.metadata, **page.metadata},
-        headings=tuple(layout.headings),
+        headings=tuple(Heading(*one) for one in layout.headings),
         skipped=(*page.skipped, *([Skipped(unread, "a tag without an end")] if unread else [])),
     )
 

@@ -13,13 +13,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from queue import LifoQueue
 from threading import Timer
 from time import monotonic
 from typing import Any
 
-from graphreader.documents import Skipped
+from graphreader.documents import Heading, Skipped
 from graphreader.errors import DocumentError
 from graphreader.ingestion.loading.content import Content, refusal_reason
 
@@ -68,6 +68,9 @@ class ParserProcess:
             pickle.dump((suffix, data, shown, seconds), process.stdin)
             process.stdin.flush()
             reply = json.loads(process.stdout.readline())  # no pickle: a file may control the reply
+            text = ""
+            if not isinstance(reply, str):
+                text = process.stdout.read(reply["bytes"]).decode("utf-8", "surrogatepass")
         except (OSError, ValueError):
             timed_out = monotonic() - began >= seconds
             self.close()
@@ -81,11 +84,11 @@ class ParserProcess:
         if isinstance(reply, str):
             raise DocumentError(reply)
         return Content(
-            reply["text"],
+            text,
             reply["title"],
             reply["metadata"],
             tuple(reply["page_starts"]),
-            tuple((start, heading) for start, heading in reply["headings"]),
+            tuple(Heading(*one) for one in reply["headings"]),
             tuple(Skipped(**one) for one in reply["skipped"]),
         )
 
@@ -99,7 +102,10 @@ class ParserProcess:
 
 
 def serve(readers: Mapping[str, Callable[[bytes, str], Content]]) -> None:
-    """Answer parse requests on standard input with contents or refusals, until it ends."""
+    """Answer parse requests on standard input until it ends.
+
+    A reply is a line of JSON, a refusal or a content with the length of its text, and the text.
+    """
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr  # so that no library writes between replies
     if sys.platform != "win32":
@@ -115,8 +121,12 @@ def serve(readers: Mapping[str, Callable[[bytes, str], Content]]) -> None:
         if hasattr(signal, "alarm"):  # in case the parent process is dead
             signal.alarm(int(seconds) + 10)
         reply: Any
+        text = b""
         try:
-            reply = asdict(readers[suffix](data, shown))
+            content = readers[suffix](data, shown)
+            # Behind the JSON: the escapes of a long text would take the parent seconds.
+            text = content.text.encode("utf-8", "surrogatepass")
+            reply = asdict(replace(content, text="")) | {"bytes": len(text)}
         except MemoryError:
             return
         except Exception as error:  # of any library
@@ -124,6 +134,7 @@ def serve(readers: Mapping[str, Callable[[bytes, str], Content]]) -> None:
         if hasattr(signal, "alarm"):
             signal.alarm(0)  # no limit while it waits for the next file
         replies.write(json.dumps(reply, default=str).encode() + b"\n")
+        replies.write(text)
         replies.flush()
 
 
