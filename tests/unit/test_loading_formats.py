@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import time
-import tracemalloc
 import zipfile
 from collections.abc import Sequence
 from datetime import date
@@ -22,8 +21,6 @@ from graphreader.errors import DocumentError
 from graphreader.ingestion.loading import formats, parser_process
 from graphreader.ingestion.loading.content import (
     MAX_CHARACTERS,
-    MAX_HEADINGS,
-    Content,
     document_of,
     from_text,
     plain,
@@ -33,10 +30,8 @@ from graphreader.ingestion.loading.formats import (
     load,
     read_docx,
     read_epub,
-    read_markdown,
     read_pdf,
 )
-from graphreader.ingestion.loading.html import read_html
 from tests.unit.loading import reasons, without_root, write
 
 
@@ -61,7 +56,6 @@ def test_identity(tmp_path: Path) -> None:
         ("a.txt", b"a\r\nb\rc\nd"),
         ("a.md", "\ufeffJoan of Arc\r\n".encode()),
         ("a.txt", "却说唐太宗\u2028…😀\x0b\x85x".encode()),
-        ("a.md", b"---\r\ntitle: x\r\n---\r\n# A #\r\n"),
     ],
 )
 def test_text_is_what_open_reads(tmp_path: Path, name: str, data: bytes) -> None:
@@ -106,139 +100,6 @@ def test_not_a_readable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with without_root(), pytest.raises(DocumentError, match=r"opened \(Permission denied\)"):
         load(secret, "c")
     assert load(write(tmp_path / "a.txt", b"x" * 20), "c").text == "x" * 20
-
-
-# A front matter becomes metadata and gives the title; the text stays whole.
-def test_front_matter() -> None:
-    text = "---\ntitle: The Seine\ndate: 2024-03-01\ntags: [river, 2]\n---\n# One\nText.\n"
-    document = document_of(read_markdown(text.encode(), "a.md"), "a", "c", "/a.md")
-
-    assert (document.text, document.title, document.skipped) == (text, "The Seine", ())
-    assert document.metadata == {"title": "The Seine", "date": "2024-03-01", "tags": ["river", 2]}
-    assert document.headings == (Heading(text.index("# One"), "One"),)
-
-
-# What only looks like a front matter is text; a broken one is reported.
-@pytest.mark.parametrize(
-    ("text", "reported", "headings"),
-    [
-        ("---\nJust a line.\n---\n\n# A\n", 0, ["Just a line.", "A"]),
-        ("---\n# A\n", 0, ["A"]),
-        ("---\na: [1\n---\n# A\n", 1, ["A"]),
-        ("---\nd: 2024-13-45\n---\n# A\n", 1, ["A"]),
-        (f"---\na: {'x' * 70_000}\n---\n# A\n", 1, ["A"]),
-        ("---\na: &a [x, x]\nb: [*a, *a]\n---\n# A\n", 1, ["A"]),
-    ],
-)
-def test_no_front_matter(text: str, reported: int, headings: list[str]) -> None:
-    content = read_markdown(text.encode(), "a.md")
-
-    assert content.metadata == {}
-    assert len(content.skipped) == reported
-    assert [one.title for one in content.headings][-len(headings) :] == headings
-
-
-# A front matter without an end, or a text of short lines that is not UTF-8, takes no more memory
-# than a few times its size.
-@pytest.mark.parametrize("data", [b"---\n" + b"a: 1\n" * 60_000, b"ab\n" * 90_000 + b"\xe9t\xe9\n"])
-def test_many_lines(data: bytes) -> None:
-    read_markdown(data[-9:], "a.md")  # what is loaded once does not count
-    tracemalloc.start()
-    try:
-        read_markdown(data, "a.md")
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-
-    assert peak < 8 * len(data)
-
-
-# Headings are cut and counted, so that no text is a list of millions of them in the graph.
-def test_too_many_headings() -> None:
-    content = read_markdown(b"# " + b"a" * 1_000 + b"\n" + b"# b\n" * 10_000, "a.md")
-    document = document_of(content, "a", "c", "/a.md")
-
-    assert len(content.headings) == MAX_HEADINGS + 1
-    assert len(document.headings) == MAX_HEADINGS
-    assert document.headings[0] == Heading(0, "a" * 300)
-    assert [one.part for one in document.skipped] == ["headings"]
-
-
-# Headings are marked with # or underlined, and stand at their positions; lookalikes do not count.
-@pytest.mark.parametrize(
-    ("text", "titles"),
-    [
-        ("# One\n## Two ##\n###### Six\n", ["One", "Two", "Six"]),
-        ("#hash\n####### seven\n    # code\n#\n", []),
-        ("   # C#\n# F # #\n", ["C#", "F #"]),
-        ("One\n===\n\nTwo\n---\n", ["One", "Two"]),
-        ("\n---\n\n- item\n---\n> quote\n---\n| a |\n---\n", []),
-        ("```\n# code\n```\n# One\n~~~ python\n# code\n```\n~~~~\n# Two", ["One", "Two"]),
-        ("````\n```\n# code\n````\n# One\n", ["One"]),
-        ("```never closed\n# code\n", []),
-        ("`inline` # no\n# `code` *here*\n# 标题\n正文\n", ["`code` *here*", "标题"]),
-        ("# a" + " " * 200_000 + "#" * 200_000 + " x\n---\n" + "`" * 200_000 + "\n", None),
-    ],
-)
-def test_headings(text: str, titles: list[str] | None) -> None:
-    headings = read_markdown(text.encode(), "a.md").headings
-
-    assert all(one.title in text[one.start : one.start + len(one.title) + 12] for one in headings)
-    assert titles is None or [one.title for one in headings] == titles
-
-
-def html(body: str) -> Content:
-    return read_html(body.encode(), "a.html")
-
-
-# Blocks of a page become paragraphs; the title, the headings and what the head tells are kept.
-def test_html() -> None:
-    content = html(
-        '<!doctype html><html lang="en"><head><title> The\n Seine </title>'
-        '<meta name="author" content="Vera"><style>p {}</style><script>var a = "<p>no</p>"</script>'
-        "</head><body><nav><ul><li>Home</ul></nav><h1>A <em>river</em></h1><p>It rises in\n"
-        "<b>Burgundy</b>,&nbsp;near Dijon.<p>It is long.<br>Very.<br><br>Indeed, un&shy;usual."
-        "<div hidden>secret</div><h2>End</h2>Le Havre</body></html>"
-    )
-
-    assert content.text == (
-        "A river\n\nIt rises in Burgundy,\xa0near Dijon.\n\nIt is long.\nVery.\n\n"
-        "Indeed, unusual.\n\nEnd\n\nLe Havre"
-    )
-    assert content.title == "The Seine"
-    assert content.metadata == {"language": "en", "author": "Vera"}
-    assert content.headings == (Heading(0, "A river"), Heading(content.text.index("End"), "End"))
-
-
-# Lists and tables stay readable; a table that lays out a page becomes paragraphs.
-@pytest.mark.parametrize(
-    ("body", "text"),
-    [
-        ("<ul><li>one<li>two<ul><li>deep</ul></ul>end", "- one\n- two\n- deep\n\nend"),
-        ("<ol><li><p>one</p></li><li><p>two</p></li></ol>", "- one\n\n- two"),
-        ("<table><tr><th>a<th>b<tr><td>1<td><p>2</p></table>", "a | b\n1 | 2"),
-        ("<table><tr><td><td></tr></table>x", "x"),
-        ("<table><tr><td><h2>A</h2>b<td>c</table>", "A\n\nb\n\nc"),
-        (f"<table><tr><td><p>{'x' * 1001}</p><td>c</table>", f"{'x' * 1001}\n\nc"),
-        ("<pre>\na\n  <b>b</b>\n</pre>", "a\n  b\n"),
-        ("<p>a<span> b</span> <i> c</i>d</p>", "a b cd"),
-        ("<dl><dt>a<dd>b<dt>c<dd>d</dl>", "a\nb\nc\nd"),
-        ("a<svg><title>icon</title></svg>b &lt;&amp;&#x4f60;", "ab <&你"),
-        ("<script src='a'/>after", "after"),
-    ],
-)
-def test_html_blocks(body: str, text: str) -> None:
-    assert html(body).text == text
-
-
-# A page says its encoding itself; UTF-8 that is called otherwise is UTF-8 all the same.
-def test_html_encoding() -> None:
-    page = '<meta charset="{}"><p>却说 naïve'
-    declared = read_html(page.format("gb2312").encode("gb18030"), "a.html")
-    wrong = read_html(page.format("iso-8859-1").encode(), "a.html")
-
-    assert declared.text == wrong.text == "却说 naïve"
-    assert (declared.metadata, wrong.metadata) == ({"encoding": "gb18030"}, {})
 
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
@@ -390,7 +251,6 @@ def test_unreadable(tmp_path: Path) -> None:
         ("a.docx", b"\xd0\xcf\x11\xe0" + b"\0" * 600, "protected by a password or an old .doc"),
         ("a.epub", zipped(mimetype="application/epub+zip"), "cannot be read, it is damaged"),
         ("a.epub", epub({"a": b"\0\1" * 99}, ["a"]), "no page that can be read"),
-        ("a.html", b"<p>One.<![so[ <p>Two.", "cannot be read, it is damaged"),
     ):
         (reason,) = reasons(write(tmp_path / name, data))
 
@@ -436,20 +296,6 @@ def test_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(read_epub(once, "a.epub").text) == 60_000
     media = dict.fromkeys(("word/fonts/a.ttf", "word/media/a.emf"), "x" * 100_001)
     assert read_docx(docx(paragraph("Joan."), **media), "a.docx").text == "Joan."
-
-
-# A page of tags or comments without an end takes linear time; what is left out is reported.
-@pytest.mark.parametrize(
-    "unit", ["<a ", "<!--", """<a b="<c d='""", "<a/", "<a =", "<tr><td>x<table>"]
-)
-def test_html_without_ends(unit: str) -> None:
-    data = b"<p>Joan.</p>" + unit.encode() * (300_000 // len(unit))
-    start = time.process_time()
-    content = read_html(data, "a.html")
-
-    assert time.process_time() - start < 60  # in quadratic time it would be hours
-    assert content.text.startswith("Joan.")
-    assert [one.reason for one in content.skipped] == ["a tag without an end"] * ("tr" not in unit)
 
 
 # A file on which a parser stalls, or that takes too much memory, is refused in time; the next one

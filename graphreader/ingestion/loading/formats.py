@@ -11,17 +11,13 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from importlib import import_module
 from io import BytesIO
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import unquote
 from xml.etree import ElementTree
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
-
-import yaml
 
 from graphreader.documents import Document, Heading, Skipped
 from graphreader.errors import DocumentError
@@ -31,11 +27,11 @@ from graphreader.ingestion.loading.content import (
     Content,
     clean,
     document_of,
-    error_text,
     join_parts,
     read_text,
 )
 from graphreader.ingestion.loading.html import read_html
+from graphreader.ingestion.loading.markdown import read_markdown
 from graphreader.ingestion.loading.parser_process import FileParser, parse
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -110,76 +106,6 @@ def _check_regular(status: os.stat_result, shown: str) -> None:
     system = {os.stat(folder).st_dev for folder in _SYSTEM if os.path.ismount(folder)}
     if not stat.S_ISREG(status.st_mode) or status.st_dev in system:
         raise DocumentError(f"{shown} is not a regular file: copy its text into one.")
-
-
-_MAX_FRONT_MATTER = 64_000  # characters: YAML is slow to parse
-_FRONT_MATTER = re.compile(
-    r"\ufeff?---[ \t]*\n((?s:.)*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.MULTILINE
-)
-_LINE = re.compile(r".*\n?")
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
-_HASHES = re.compile(r" {0,3}#{1,6}(?=\s)")
-_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\n?")
-_UNDERLINED = re.compile(r" {0,3}(?![>#|]|[-*+][ \t]|\d+[.)][ \t])\S.*\n")
-
-
-def read_markdown(data: bytes, shown: str) -> Content:
-    """Parse Markdown: the text, its headings, and title and metadata of a YAML front matter."""
-    plain = read_text(data, shown)
-    front = _FRONT_MATTER.match(plain.text)
-    values, problem = _front_matter_values(front[1]) if front else ({}, "")
-    title = values.get("title")
-    body = front.end() if front and values else 0  # a block that is no YAML mapping is text
-    return replace(
-        plain,
-        title=title.strip() if isinstance(title, str) else "",
-        metadata={**values, **plain.metadata},
-        headings=tuple(islice(_markdown_headings(plain.text, body), MAX_HEADINGS + 1)),
-        skipped=(*plain.skipped, *([Skipped("front matter", problem)] if problem else [])),
-    )
-
-
-class _FrontMatterLoader(yaml.SafeLoader):
-    """A YAML loader without aliases, a few of which can expand to millions of values."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("aliases are not read")
-        return super().compose_node(parent, index)
-
-
-def _front_matter_values(block: str) -> tuple[dict[Any, Any], str]:
-    if len(block) > _MAX_FRONT_MATTER:
-        return {}, f"longer than {_MAX_FRONT_MATTER:,} characters"
-    try:
-        values = yaml.load(block, _FrontMatterLoader)  # it is a SafeLoader
-    except Exception as error:  # yaml also raises exceptions of other kinds
-        return {}, f"not read, it is no YAML ({error_text(error)})"
-    return (values, "") if isinstance(values, dict) else ({}, "")
-
-
-def _markdown_headings(text: str, start: int) -> Iterator[Heading]:
-    """Yield the headings after `start`: "# Title", or underlined by = or -."""
-    fence = ""
-    previous: re.Match[str] | None = None  # the previous line, if it can be a heading
-    for line in _LINE.finditer(text, start):
-        mark = _FENCE.match(line[0])
-        if fence:
-            if mark and mark[1].startswith(fence) and not line[0].strip(" \n" + fence[0]):
-                fence = ""
-        elif mark:
-            fence, previous = mark[1], None
-        elif hashes := _HASHES.match(line[0]):
-            previous = None
-            title = line[0][hashes.end() :].strip()
-            bare = title.rstrip("#")  # "# Title #" is closed by hashes
-            if title := bare.rstrip() if not bare or bare[-1].isspace() else title:
-                yield Heading(line.start(), title, hashes[0].count("#"))
-        elif previous and _UNDERLINE.fullmatch(line[0]):
-            yield Heading(previous.start(), previous[0].strip(), 1 if "=" in line[0] else 2)
-            previous = None
-        else:
-            previous = line if _UNDERLINED.fullmatch(line[0]) else None
 
 
 def _optional_package(name: str, shown: str) -> Any:
@@ -273,7 +199,10 @@ _DUBLIN_CORE = re.compile(
 
 
 def read_docx(data: bytes, shown: str) -> Content:
-    """Parse a Word document, converted to HTML by mammoth; its notes stand at the end."""
+    """Parse a Word document, converted to HTML by mammoth; its notes stand at the end.
+
+    Items of lists have bullets, since mammoth counts numbers anew in each part of a list.
+    """
     mammoth = _optional_package("mammoth", shown)
     if data.startswith(_OLE_SIGNATURE):
         raise DocumentError(
@@ -287,7 +216,8 @@ def read_docx(data: bytes, shown: str) -> Content:
         include_embedded_style_map=False,
         convert_image=mammoth.images.img_element(lambda image: {}),
     )
-    content = read_html(html.value.encode(), shown)
+    bullets = html.value.replace("<ol>", "<ul>").replace("</ol>", "</ul>")  # it knows no numbers
+    content = read_html(bullets.encode(), shown)
     return Content(content.text, metadata=metadata, headings=content.headings)
 
 

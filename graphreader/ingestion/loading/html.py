@@ -1,13 +1,21 @@
-"""Conversion of HTML to its visible text, in paragraphs and lines, with positions of headings."""
+"""Conversion of HTML to its visible text, in paragraphs and lines, with positions of headings.
+
+A table row is one line, `a | b`; a list item begins with `- ` or its number, `4. `; checkboxes are
+`[x]` and `[ ]`, ruby stands in brackets. See `notation` for superscripts, notes and links.
+"""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
-from html import unescape
-from html.parser import HTMLParser
+from html import escape
+
+from lxml import etree
 
 from graphreader.documents import Heading, Skipped
+from graphreader.ingestion.loading import notation, tables
 from graphreader.ingestion.loading.content import Content, read_text
+from graphreader.ingestion.loading.lists import BULLET, Item, List
 
 
 def _tags(names: str) -> frozenset[str]:
@@ -16,35 +24,44 @@ def _tags(names: str) -> frozenset[str]:
 
 _HEADINGS = _tags("h1 h2 h3 h4 h5 h6")
 _LISTS = _tags("ol ul")
-_CELLS = _tags("td th")
-_LINES = _tags("dd dt figcaption legend li option summary tr")
+_LINES = _tags("dd dt figcaption legend li mtr option summary tr")
 _PARAGRAPHS = _HEADINGS | _tags(
     "address article aside blockquote body caption details div dl fieldset figure footer form "
     "header hgroup hr main ol p pre section table ul"
 )
 _INVISIBLE = _tags(
     "script style nav template noscript svg canvas iframe object audio video button select "
-    "textarea dialog title"
+    "textarea dialog title rp annotation annotation-xml ix:header ix:hidden"
 )
-_VOID = _tags("area base br col embed hr img input link meta source track wbr")
-
-# The start tags that end an open element without an end tag.
-_ENDED_BY = {
-    "p": _PARAGRAPHS | _LINES | _CELLS,
-    "li": {"li"},
-    "dt": {"dt", "dd"},
-    "dd": {"dt", "dd"},
-    "tr": {"tr"},
-    "td": {"td", "th", "tr"},
-    "th": {"td", "th", "tr"},
+_UNPARSED = _tags("script style title textarea iframe")
+_DELETED = _tags("del s strike")
+_RUBY = _tags("rb rp rt rtc")
+_FORMULAS = {  # the signs between the parts of a formula's element
+    "mfrac": "/",
+    "msup": "^",
+    "msub": notation.SUBSCRIPT,
+    "msubsup": notation.SUBSCRIPT + "^",
 }
+_FIRST_SIGNS = {"sub": notation.SUBSCRIPT, "q": "“", "rt": "", "rtc": ""}
+_LAST_SIGNS = {"sub": notation.END, "q": "”"}
+_LIST_OR_TABLE = _LISTS | _tags("li table tbody td tfoot th thead tr")
+_KNOWN = (
+    _LINES | _PARAGRAPHS | _INVISIBLE | _DELETED | _RUBY | _LIST_OR_TABLE
+    | _FORMULAS.keys() | _FIRST_SIGNS.keys() | _tags("a br img input math mtext sup")
+)  # fmt: skip
 
 _META = _tags("author date description keywords article:published_time")
 _ENCODING = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""")
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _SPACES = re.compile(r"[ \t\n\f\r]+")
+_HIDDEN = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
+_NOTE_ATTRIBUTES = re.compile(r"\b(?:doc-)?noteref\b|\bfootnote-?ref\b", re.IGNORECASE)
+_POINTERS = _tags("↑ ↩ ↩︎ ⏎ ^ ¶ § # 🔗")  # links to a note's or a heading's own place
+_PICTURE_FILE = re.compile(r"\S+\.(?:jpe?g|png|gif|svg|webp)", re.IGNORECASE)
+_SIMPLE_TERM = re.compile(r"[\w.,%]*|\(.*\)")
+_FEW_PARTS = 12  # of a note mark or a term of a formula
 _LONGEST_ROW = 1_000  # characters; a longer row with paragraphs in it is page layout
-_NESTED_ROWS = 20  # rows nested deeper are page layout too
-_UNFINISHED = re.compile(r"<[A-Za-z/!?]")
+_REPEATS = 100_000  # characters of repeated cells in a page, and twice its size
 
 
 def read_html(data: bytes, shown: str) -> Content:
@@ -55,18 +72,26 @@ def read_html(data: bytes, shown: str) -> Content:
     """
     declared = _ENCODING.search(data[:2048])
     page = read_text(data, shown, declared[1].decode("ascii") if declared else "")
-    parser = _Parser()
-    parser.feed(page.text.lstrip("\ufeff"))
-    unread = parser.end()
+    source = page.text.lstrip("\ufeff")
+    if end := source.rfind("]]>") + 1:  # so that each search for an end finds one
+        source = _CDATA.sub(lambda one: escape(one[1]), source[: end + 2]) + source[end + 2 :]
+    target = _Target(source)
+    parser = etree.HTMLParser(target=target, huge_tree=True)
+    for start in range(0, len(source), 1 << 20):
+        parser.feed(source[start : start + (1 << 20)])
+    parser.feed(target.sentinel)
+    parser.close()
     layout = _Layout()
-    for part in parser.parts:
+    for part in target.parts:
         layout.add(part)
+    layout.add(_Mark.PARAGRAPH)
+    unread = [] if target.is_whole else [Skipped("the end of the page", "a tag without an end")]
     return Content(
         "".join(layout.pieces),
-        _squeezed("".join(parser.title)).strip(),
-        {**parser.metadata, **page.metadata},
-        headings=tuple(Heading(*one) for one in layout.headings),
-        skipped=(*page.skipped, *([Skipped(unread, "a tag without an end")] if unread else [])),
+        _squeezed("".join(target.title)).strip(),
+        {**target.metadata, **page.metadata},
+        headings=tuple(layout.headings),
+        skipped=(*page.skipped, *unread),
     )
 
 
@@ -76,130 +101,369 @@ class _Mark(Enum):
     LINE = "line"
     BREAK = "one more line"
     PARAGRAPH = "paragraph"
-    ITEM = "list item"
-    CELL = "table cell"
-    HEADING = "start of heading"
     END_OF_HEADING = "end of heading"
+    END_OF_ITEM = "end of list item"
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    """The start of a heading of a level from 1."""
+
+    level: int
 
 
 class _Verbatim(str):
     """A text whose white space is kept."""
 
 
-_Part = str | _Mark
+_Part = str | _Mark | _Heading | Item | tables.Cell | tables.Row
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Element:
-    """An open HTML element; `first_part` is the number of text parts before it."""
+    """An open HTML element; parts, words and marks are counted before its content."""
 
-    tag: str
-    invisible: bool
-    first_part: int
+    tag: str = ""
+    is_invisible: bool = False
+    is_deleted: bool = False
+    first_part: int = 0
+    words: int = 0
+    marks: int = 0
+    address: str = ""
+    is_note: bool = False
+    terms: int = 0  # of a formula
+    end: str = ""  # text at its end
+    cells: list[tables.Cell] = field(default_factory=list)
+    is_layout: bool = False
 
 
-class _Parser(HTMLParser):
-    """An HTML parser that collects visible text with boundary marks, the title and metadata."""
+_PLAIN = _Element()  # an element that changes nothing
 
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
+
+class _Target:
+    """A target of lxml's parser, which collects visible text with marks, the title and metadata."""
+
+    def __init__(self, source: str) -> None:
         self.parts: list[_Part] = []
         self.title: list[str] = []
         self.metadata: dict[str, str] = {}
+        # A character at the end of the page shows whether the parser came there.
+        self.sentinel = next(one for one in map(chr, range(0xE000, 0xF8FF)) if one not in source)
+        self.is_whole = False
+        self._room = _REPEATS + 2 * len(source)
         self._open: list[_Element] = []
-        self._counts: dict[str, int] = {}  # open elements by tag
+        self._counts = dict.fromkeys(("heading", "li", "math", "pre"), 0)  # visible open elements
         self._invisible = 0  # number of open invisible elements
+        self._words = self._marks = 0  # so far
+        self._lists: list[List] = []
+        self._tables: list[list[tables.Row]] = []
+        self._groups: list[int] = []
+        self._rows: list[_Element] = []
+        self._shifted: list[_Element] = []  # open superscripts
+        self._anchors: list[_Element] = []  # open links within the page
+        self._notes: dict[str, str] = {}  # marks of notes by the addresses that they lead to
 
-    def end(self) -> str:
-        """Parse the remaining text; return the size of an unfinished tag, in characters.
-
-        It replaces `close`, which in Python 3.11 searches the rest anew for each "<".
-        """
-        rest, self.rawdata = self.rawdata, ""
-        if rest and (self.cdata_elem or _UNFINISHED.match(rest)):
-            return f"the last {len(rest):,} characters"
-        if rest:
-            self.handle_data(unescape(rest))
-        return ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Open an element."""
-        attributes = {name: value or "" for name, value in attrs}
         self._take_metadata(tag, attributes)
-        while self._open and tag in _ENDED_BY.get(self._open[-1].tag, ()):
-            self._close_innermost()
-        if not self._invisible:
-            self._separate(tag)
-            if tag == "br":
-                self.parts.append(_Mark.BREAK)
-            elif tag == "li":
-                self.parts.append(_Mark.ITEM)
-            elif tag in _CELLS:
-                self.parts.append(_Mark.CELL)
-            elif tag in _HEADINGS:
-                self.parts.append(_Mark.HEADING)
-        if tag in _VOID:
+        parent = self._open[-1] if self._open else _PLAIN
+        if tag in _RUBY and parent.tag in _RUBY:
+            self._open[-1] = _PLAIN
+            self._close(parent)
+        is_hidden = self._hides(tag, attributes)
+        if is_hidden or self._invisible:
+            self._invisible += is_hidden
+            self._open.append(_Element(tag, is_invisible=True) if is_hidden else _PLAIN)
             return
-        is_navigation = attributes.get("role") == "navigation"
-        invisible = tag in _INVISIBLE or "hidden" in attributes or is_navigation
-        self._open.append(_Element(tag, invisible, len(self.parts)))
-        self._counts[tag] = self._counts.get(tag, 0) + 1
-        self._invisible += invisible
+        if tag not in _KNOWN and parent.tag not in _FORMULAS:
+            self._open.append(_PLAIN)
+            return
+        element = _Element(tag, words=self._words)
+        if parent.tag in _FORMULAS:
+            self._begin_term(parent, element)
+        self._separate(tag)
+        element.first_part, element.marks = len(self.parts), self._marks
+        self._begin(element, attributes)
+        self._open.append(element)
 
-    def handle_endtag(self, tag: str) -> None:
-        """Close an element and all open elements inside of it."""
-        if self._counts.get(tag):
-            while self._close_innermost() != tag:
-                pass
+    def end(self, tag: str) -> None:
+        """Close the innermost element."""
+        if self._open:
+            self._close(self._open.pop())
 
-    def handle_data(self, data: str) -> None:
+    def data(self, text: str) -> None:
         """Collect visible text, and the text of the title."""
-        if self._counts.get("title") and self._open[-1].tag == "title" and self._invisible == 1:
-            self.title.append(data)
-        elif not self._invisible:
-            self.parts.append(_Verbatim(data) if self._counts.get("pre") else data)
+        element = self._open[-1] if self._open else _PLAIN
+        if text.endswith(self.sentinel):
+            text = text[:-1]
+            self.is_whole = element.tag not in _UNPARSED
+            for one in self._open:
+                one.is_deleted = False  # without an end tag
+        if self._invisible:
+            if element.tag == "title" and self._invisible == 1:
+                self.title.append(text)
+            return
+        if self._counts["math"] and element.tag != "mtext":
+            text = text.strip()
+        if not text:
+            return
+        self._words += not text.isspace()
+        self.parts.append(_Verbatim(text) if self._counts["pre"] else text)
 
-    def _take_metadata(self, tag: str, attributes: dict[str, str]) -> None:
-        name = (attributes.get("name") or attributes.get("property", "")).lower()
-        if tag == "meta" and name in _META and attributes.get("content"):
-            self.metadata.setdefault(name, attributes["content"].strip())
-        if tag == "html" and attributes.get("lang"):
-            self.metadata.setdefault("language", attributes["lang"])
+    def close(self) -> None:
+        """End the page."""
 
-    def _close_innermost(self) -> str:
-        element = self._open.pop()
-        self._counts[element.tag] -= 1
-        self._invisible -= element.invisible
-        if not self._invisible and not element.invisible:
-            if element.tag in _HEADINGS:
-                self.parts.append(_Mark.END_OF_HEADING)
-            if element.tag == "tr" and self._counts["tr"] < _NESTED_ROWS:
-                self.parts[element.first_part :] = _table_row(self.parts[element.first_part :])
-            self._separate(element.tag)
-        return element.tag
+    def _take_metadata(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if tag == "meta":
+            name = (attributes.get("name") or attributes.get("property", "")).lower()
+            if name in _META and attributes.get("content"):
+                self.metadata.setdefault(name, attributes["content"].strip())
+        if tag == "html" and (language := attributes.get("lang") or attributes.get("xml:lang")):
+            self.metadata.setdefault("language", language)
+
+    def _hides(self, tag: str, attributes: Mapping[str, str]) -> bool:
+        if tag in _INVISIBLE and not (tag == "button" and self._counts["heading"]):
+            return True
+        if not attributes or tag in ("html", "body"):  # scripts show a hidden page
+            return False
+        return (
+            attributes.get("hidden", "until-found").lower() != "until-found"
+            or attributes.get("role") == "navigation"
+            or bool(_HIDDEN.search(attributes.get("style", "")))
+        )
 
     def _separate(self, tag: str) -> None:
         """Separate the text before and after a tag. A list in a list item is no paragraph."""
-        if tag in _LINES or (tag in _LISTS and self._counts.get("li")):
-            self.parts.append(_Mark.LINE)
+        if tag in _LINES or (tag in _LISTS and self._counts["li"]):
+            self._mark(_Mark.LINE)
         elif tag in _PARAGRAPHS:
-            self.parts.append(_Mark.PARAGRAPH)
+            self._mark(_Mark.PARAGRAPH)
+
+    def _mark(self, mark: _Mark) -> None:
+        self.parts.append(mark)
+        self._marks += 1
+
+    def _begin(self, element: _Element, attributes: Mapping[str, str]) -> None:
+        """Add the parts with which a visible element begins."""
+        match element.tag:
+            case "br":
+                self._mark(_Mark.BREAK)
+            case "img" | "input":
+                self._show_void(element.tag, attributes)
+            case "a":
+                self._begin_link(element, attributes)
+            case "sup":
+                self.parts.append(notation.SUPERSCRIPT)
+                self._shifted.append(element)
+            case tag if tag in _FIRST_SIGNS:
+                self.parts.append(_FIRST_SIGNS[tag])
+            case "mfrac" if self.parts and str(self.parts[-1])[-1:].isdigit():
+                self.parts.append(" ")
+            case tag if tag in _DELETED:
+                element.is_deleted = True
+            case tag if tag in _HEADINGS:
+                self.parts.append(_Heading(int(tag[1])))
+                self._counts["heading"] += 1
+            case tag if tag in _LIST_OR_TABLE:
+                self._begin_list_or_table(element, attributes)
+        if element.tag in self._counts:
+            self._counts[element.tag] += 1
+
+    def _show_void(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Add the alternative of a picture, or a checkbox."""
+        shown = " ".join(attributes.get("alt", "").split())
+        if tag == "img" and shown and not _PICTURE_FILE.fullmatch(shown):
+            self.parts.append(f" {shown} " if len(shown) > 1 else shown)
+            self._words += 1
+        elif tag == "input" and attributes.get("type", "").lower() == "checkbox":
+            box = notation.CHECKED if "checked" in attributes else notation.UNCHECKED
+            self.parts.append(f" {box} ")
+
+    def _begin_list_or_table(self, element: _Element, attributes: Mapping[str, str]) -> None:
+        match element.tag:
+            case "ol" | "ul":
+                self._lists.append(List.of(element.tag, attributes))
+            case "li":
+                self.parts.append(self._item(attributes))
+            case "table":
+                self._tables.append([])
+                self._groups.append(0)
+            case "thead" | "tbody" | "tfoot" if self._tables:
+                self._groups[-1] += 1
+            case "tr":
+                if self._rows:
+                    self._rows[-1].is_layout = True
+                self._rows.append(element)
+            case "td" | "th":
+                cell = tables.Cell.of(attributes)
+                self.parts.append(cell)
+                if self._rows:
+                    self._rows[-1].cells.append(cell)
+
+    def _close(self, element: _Element) -> None:
+        """Close an element: write its parts in their form for reading."""
+        if element.is_invisible:
+            self._invisible -= 1
+        if self._invisible or element.is_invisible or element is _PLAIN:
+            return
+        match element.tag:
+            case "a":
+                self._end_link(element)
+            case "sup":
+                self._shifted.pop()
+                self._end_superscript(element)
+            case "rt" | "rtc" if self._words > element.words:
+                self.parts[element.first_part] = "("
+                self.parts.append(")")
+            case tag if tag in _LAST_SIGNS:
+                self.parts.append(_LAST_SIGNS[tag])
+            case _ if element.is_deleted:
+                del self.parts[element.first_part :]
+            case tag if tag in _HEADINGS:
+                self.parts.append(_Mark.END_OF_HEADING)
+                self._counts["heading"] -= 1
+            case tag if tag in _LIST_OR_TABLE:
+                self._end_list_or_table(element)
+        if element.tag in self._counts:
+            self._counts[element.tag] -= 1
+        if element.end:
+            self._end_term(element)
+        self._separate(element.tag)
+
+    def _end_list_or_table(self, element: _Element) -> None:
+        match element.tag:
+            case "ol" | "ul":
+                self._lists.pop().close()
+            case "li":
+                self.parts.append(_Mark.END_OF_ITEM)
+            case "table":
+                self._groups.pop()
+                self._room = tables.lay_out(self._tables.pop(), self._room)
+            case "tr":
+                self._rows.pop()
+                self._end_row(element)
+
+    def _written(self, element: _Element) -> str | None:
+        """The text of a short element, None of a long one."""
+        parts = self.parts[element.first_part : element.first_part + _FEW_PARTS + 1]
+        if len(parts) > _FEW_PARTS:
+            return None
+        text = "".join(part for part in parts if isinstance(part, str))
+        return " ".join(notation.without_marks(text).split())
+
+    def _begin_term(self, formula: _Element, element: _Element) -> None:
+        """Write the sign before a part of a formula's element."""
+        signs = _FORMULAS[formula.tag]
+        sign = signs[formula.terms - 1 : formula.terms] if formula.terms else ""
+        formula.terms += 1
+        element.end = notation.END if sign == notation.SUBSCRIPT else ")"
+        self.parts += [sign, ""]
+
+    def _end_term(self, element: _Element) -> None:
+        """Write the end of a subscript, or brackets around several signs."""
+        if element.end == notation.END:
+            self.parts.append(element.end)
+        elif not _SIMPLE_TERM.fullmatch(self._written(element) or "+"):
+            self.parts[element.first_part - 1] = "("
+            self.parts.append(")")
+
+    def _begin_link(self, element: _Element, attributes: Mapping[str, str]) -> None:
+        self.parts.append("")
+        element.address = "".join(attributes.get("href", "").split())
+        if "#" in element.address and ":" not in element.address:
+            self._anchors.append(element)
+            kinds = (attributes.get(one, "") for one in ("epub:type", "role", "class"))
+            element.is_note = bool(_NOTE_ATTRIBUTES.search(" ".join(kinds)))
+
+    def _end_link(self, element: _Element) -> None:
+        """Write the address of a link elsewhere; drop a pointer back; find the mark of a note."""
+        address, first = element.address, element.first_part
+        if self._anchors and self._anchors[-1] is element:
+            self._anchors.pop()
+            text = self._written(element)
+            if text in _POINTERS:
+                del self.parts[first:]
+            elif self._shifted:
+                self._shifted[-1].is_note = True
+                self._shifted[-1].address = address
+            elif element.is_note and text and notation.SUPERSCRIPT not in self.parts[first:]:
+                self.parts[first] = notation.NOTE
+                self.parts.append(notation.END)
+                self._keep_note(address, text)
+        elif address.startswith(("http://", "https://", "mailto:")) and self._words > element.words:
+            if address.startswith("mailto:"):
+                address = address[7:].partition("?")[0]
+            if self._marks == element.marks:
+                self.parts[first] = notation.LINK + address + notation.LINK_TEXT
+                self.parts.append(notation.END_OF_LINK)
+            else:
+                self.parts.append(
+                    notation.LINK + address + notation.LINK_TEXT + notation.END_OF_LINK
+                )
+
+    def _end_superscript(self, element: _Element) -> None:
+        self.parts.append(notation.END)
+        anchor = self._anchors[-1] if self._anchors else element
+        if element.is_note or (anchor is not element and anchor.words == element.words):
+            self.parts[element.first_part] = notation.NOTE
+            self._keep_note(element.address or anchor.address, self._written(element))
+
+    def _keep_note(self, address: str, text: str | None) -> None:
+        if text:
+            self._notes[address.rpartition("#")[2]] = f"[{text.strip(' []')}]"
+
+    def _item(self, attributes: Mapping[str, str]) -> Item:
+        """The next list item, with its number, a bullet or the mark of its note."""
+        item = (self._lists[-1] if self._lists else List()).item(attributes)
+        if attributes.get("id", "") in self._notes:
+            item.label = self._notes[attributes["id"]] + " "
+        return item
+
+    def _end_row(self, row: _Element) -> None:
+        """Join the cells of a row, or make them paragraphs if the table is page layout."""
+        rows, group = (self._tables[-1], self._groups[-1]) if self._tables else ([], 0)
+        parts = [] if row.is_layout else self.parts[row.first_part :]
+        if row.is_layout or _is_layout(parts):
+            for cell in row.cells:
+                cell.is_layout = True
+            rows.append(tables.Row([], group))
+            return
+        written: list[tuple[tables.Cell, list[str]]] = []
+        for part in parts:
+            if isinstance(part, tables.Cell):
+                written.append((part, []))
+            elif not written and isinstance(part, str) and part.strip():
+                written.append((tables.Cell(1, 1), []))
+            if written:
+                written[-1][1].append(_in_cell(part))
+        for cell, pieces in written:
+            cell.text = notation.with_links(_squeezed("".join(pieces)).strip())
+        line = tables.Row([cell for cell, _ in written], group)
+        self.parts[row.first_part :] = [line]
+        rows.append(line)
+        if not self._tables:
+            self._room = tables.lay_out(rows, self._room)
 
 
-def _table_row(parts: list[_Part]) -> list[_Part]:
-    """Join the cells of a table row as "a | b", or as paragraphs if the table is page layout."""
-    size = sum(len(part) for part in parts if isinstance(part, str))
-    has_blocks = any(one in parts for one in (_Mark.PARAGRAPH, _Mark.LINE, _Mark.HEADING))
-    if has_blocks and (_Mark.HEADING in parts or size > _LONGEST_ROW):
-        return [_Mark.PARAGRAPH if part is _Mark.CELL else part for part in parts]
-    cells: list[str] = []
-    for part in parts:
-        if part is _Mark.CELL or (not cells and not isinstance(part, _Mark)):
-            cells.append("")
-        if cells:
-            cells[-1] += part if isinstance(part, str) else " "
-    line = " | ".join(_squeezed(cell).strip() for cell in cells)
-    return [line] if line.strip(" |") else []
+def _is_layout(parts: list[_Part]) -> bool:
+    """Whether a table row is page layout: a heading, long paragraphs, or some in a lone cell."""
+    blocks = [at for at, part in enumerate(parts) if isinstance(part, _Mark)]
+    if not blocks:
+        return False
+    if any(isinstance(part, _Heading) for part in parts):
+        return True
+    if sum(isinstance(part, tables.Cell) for part in parts) == 1:
+        texts = [at for at, part in enumerate(parts) if isinstance(part, str) and part.strip()]
+        return bool(texts) and any(texts[0] < at < texts[-1] for at in blocks)
+    has_paragraphs = any(parts[at] is not _Mark.BREAK for at in blocks)
+    return has_paragraphs and sum(len(one) for one in parts if isinstance(one, str)) > _LONGEST_ROW
+
+
+def _in_cell(part: _Part) -> str:
+    """A part of a cell in one line."""
+    if isinstance(part, Item):
+        return " " + part.label.removeprefix(BULLET)
+    return part if isinstance(part, str) else " "
 
 
 class _Layout:
@@ -207,51 +471,80 @@ class _Layout:
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
-        self.headings: list[tuple[int, str]] = []
+        self.headings: list[Heading] = []
         self._length = 0
-        self._newlines = 0  # pending before the next piece
-        self._space = self._item = False  # pending before the next piece
-        self._heading: tuple[int, int] | None = None  # position in characters and in pieces
+        self._newlines = 0  # pending before the next line
+        self._line: list[str] = []  # pieces of the line so far
+        self._is_verbatim = False
+        self._labels: list[str] = []  # bullets and numbers that are pending
+        self._heading: tuple[int, int, int] | None = None  # position, piece and level
+        self._links: list[str] = []  # of the heading
 
     def add(self, part: _Part) -> None:
         match part:
-            case _Verbatim():
-                self._write(part.lstrip("\n") if self._newlines else part)
             case str():
-                words = _squeezed(part)
-                self._space |= words.startswith(" ")
-                self._write(words.strip(" "))
-                self._space |= words.endswith(" ")
-            case _Mark.HEADING:
-                self._heading = (self._length, len(self.pieces))
+                self._line.append(part)
+                self._is_verbatim |= isinstance(part, _Verbatim)
+                return
+            case tables.Cell(is_layout=False):
+                if self._line:
+                    self._line.append(" | ")
+                return
+        self._end_line()
+        match part:
+            case tables.Row():
+                self._write(part.line)
+            case Item():
+                is_second_bullet = part.label == BULLET == "".join(self._labels[-1:])
+                self._labels.append("" if is_second_bullet else part.label)
+            case _Mark.END_OF_ITEM:
+                del self._labels[-1:]
+            case _Heading():
+                self._heading = (self._length, len(self.pieces), part.level)
             case _Mark.END_OF_HEADING:
                 self._end_heading()
-            case _Mark.ITEM:
-                self._item = True
-            case _Mark.CELL:
-                self._space = True
-            case _ if not self._item:  # a block at the start of a list item begins no new line
-                due = self._newlines + 1 if part is _Mark.BREAK else 1 + (part is _Mark.PARAGRAPH)
+            case _ if not self._labels:  # a block at the start of a list item begins no new line
+                due = self._newlines + 1 if part is _Mark.BREAK else 1
+                due += part is _Mark.PARAGRAPH or isinstance(part, tables.Cell)
                 self._newlines = min(2, max(self._newlines, due))
 
+    def _end_line(self) -> None:
+        """Write the line so far."""
+        text = "".join(self._line)
+        self._line.clear()
+        if self._is_verbatim:
+            self._is_verbatim = False
+            text = text.lstrip("\n") if self._newlines else text
+            self._write(notation.with_links(text) if text.strip() else text)
+        elif self._heading:
+            text, links = notation.write_out(_squeezed(text).strip(" "))
+            self._links += links
+            self._write(text)
+        else:
+            self._write(notation.with_links(_squeezed(text).strip(" ")))
+
     def _write(self, text: str) -> None:
-        """Append text after the pending separators."""
+        """Append a line after the pending separators."""
         if not text:
             return
-        before = "\n" * self._newlines or (" " if self._space else "")
-        before = (before if self._length else "") + ("- " if self._item else "")
+        before = ("\n" * self._newlines if self._length else "") + "".join(self._labels)
         self.pieces += [before, text]
         self._length += len(before) + len(text)
-        self._newlines, self._space, self._item = 0, False, False
+        self._newlines = 0
+        self._labels.clear()
 
     def _end_heading(self) -> None:
         if self._heading is None:
             return
-        length, first = self._heading
+        length, first, level = self._heading
         pieces = self.pieces[first:]
         if title := _squeezed("".join(pieces[1:])).strip():
-            self.headings.append((length + len(pieces[0]), title))
+            self.headings.append(Heading(length + len(pieces[0]), title, level))
         self._heading = None
+        if self._links:
+            self._newlines = 2
+            self._write(" ".join(self._links))
+            self._links.clear()
 
 
 def _squeezed(text: str) -> str:
