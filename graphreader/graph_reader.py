@@ -440,6 +440,7 @@ class GraphReader:
         limit = max(0, min(limit, MAX_LIMIT))
         explorer = await self._resources.explorer(self._corpus)
         record = await Catalog(explorer.connection).corpus(self._corpus)
+        self._resources.renew_terms(explorer.connection, self._corpus, record)
         vectors = None
         with suppress(EmbeddingMismatchError):  # then words alone
             vectors = self._resources.query_vectors(self._corpus, record)

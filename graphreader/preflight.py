@@ -54,6 +54,7 @@ async def prepare_run(
     catalog = Catalog(connection)
     record = await catalog.corpus(corpus)
     vectors = resources.query_vectors(corpus, record)
+    resources.renew_terms(connection, corpus, record)
     extent = await catalog.extent(corpus)
     if not extent.documents:
         raise UsageError(empty_corpus_message(corpus))
@@ -99,6 +100,7 @@ async def prepare_ingest(
     record = await Catalog(connection).find_corpus(corpus)
     embedder = in_background(resources.embedder_of(corpus, record))
     if record:
+        resources.renew_terms(connection, corpus, record)
         notes = other_decider_note(corpus, record.decider, decider.name)
         notes += other_embedding_note(corpus, record.embedding, models.embedder_name)
     if workers:

@@ -1,6 +1,7 @@
 """The connections of a reader: to Neo4j, to the models, and to the store of kept runs."""
 
 import asyncio
+import logging
 import shlex
 from contextlib import AsyncExitStack, suppress
 
@@ -12,12 +13,14 @@ from graphreader.agent.modes import Saver
 from graphreader.agent.run_store import RunStore
 from graphreader.errors import (
     EmbeddingMismatchError,
+    GraphReaderError,
     Neo4jUnavailableError,
     RunsError,
     SettingsError,
     UnknownRunError,
     UsageError,
 )
+from graphreader.ingestion.embedding import renew_terms
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.llm.protocols import Decider, Embedder
 from graphreader.llm.window import BuildingMeasurer, Measurer
@@ -29,6 +32,9 @@ from graphreader.store.catalog import Catalog, CorpusRecord
 from graphreader.store.connection import Connection, open_connection
 from graphreader.store.embedded.process import Progress
 from graphreader.store.explorer import GraphExplorer
+from graphreader.store.full_text import TERMS_VERSION
+
+logger = logging.getLogger("graphreader")
 
 MOST_NUMBERS = 4_096  # of a vector in an index of Neo4j
 
@@ -60,6 +66,7 @@ class Resources:
         self._run_store: RunStore | None = None
         self._schema_ready = False
         self._query_vectors: dict[tuple[str, int], QueryVectors] = {}
+        self._renewals: dict[str, asyncio.Task[None]] = {}  # of the terms of corpora, by name
         self._lock = asyncio.Lock()
         self._failed = 0.0, ""
 
@@ -163,6 +170,21 @@ class Resources:
         key = embedder.name, embedder.dimension
         return self._query_vectors.setdefault(key, QueryVectors(embedder))
 
+    def renew_terms(self, connection: Connection, corpus: str, record: CorpusRecord) -> None:
+        """Begin to index the words of a corpus of an earlier version anew, in the background.
+
+        It is searched meanwhile. A failure ends this; the next process tries again.
+        """
+
+        async def renew() -> None:
+            try:
+                await renew_terms(connection, corpus)
+            except GraphReaderError as error:
+                logger.warning("The words of %r could not be indexed anew: %s", corpus, error)
+
+        if record.terms != TERMS_VERSION and corpus not in self._renewals:
+            self._renewals[corpus] = asyncio.create_task(renew())
+
     def measurer_with_model(self) -> tuple[Measurer, Settings]:
         """Return a measurer of prompts and its settings, if need be with the default model."""
         if self.models.own_decider:
@@ -199,6 +221,10 @@ class Resources:
         self._lost_connection = self._connection = self._run_store = None
         self._query_vectors = {}
         self._schema_ready = False
+        renewals, self._renewals = self._renewals, {}
+        for task in renewals.values():
+            task.cancel()
+        await asyncio.gather(*renewals.values(), return_exceptions=True)
         async with AsyncExitStack() as stack:
             for one in opened:
                 if one:

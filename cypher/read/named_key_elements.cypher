@@ -1,10 +1,18 @@
-// For each of some full-text queries the key elements that match it, with all their wordings and the
-// number of their facts. A merged one is replaced by its target.
+// For each of some full-text queries the key elements that match it, and the key element with the id
+// beside it, with all their wordings and the number of their facts. A merged one is replaced by its
+// target.
 UNWIND range(0, size($queries) - 1) AS place
 CALL (place) {
-  CALL db.index.fulltext.queryNodes('graphreader_key_element_words', $queries[place],
-       {limit: $limit})
-  YIELD node AS k
+  CALL (place) {
+    CALL db.index.fulltext.queryNodes('graphreader_key_element_words', $queries[place],
+         {limit: $limit})
+    YIELD node AS k
+    RETURN k
+  UNION
+    MATCH (k:KeyElement {id: $ids[place]})
+    RETURN k
+  }
+  WITH k
   WHERE k.corpus = $corpus
   OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
   WITH DISTINCT coalesce(a, k) AS k

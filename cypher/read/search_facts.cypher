@@ -1,8 +1,8 @@
 // For each of some searches the facts that match its full-text queries, and the first facts of the
 // documents whose titles match one for titles, in no order, since Lucene's scores depend on other
-// corpora, too. No row for a corpus whose facts are not indexed in this version.
+// corpora, too. No row for a corpus whose facts are not indexed in any version.
 MATCH (corpus:Corpus {name: $corpus})
-WHERE corpus.terms = $version
+WHERE corpus.terms IS NOT NULL
 UNWIND range(0, size($queries) - 1) AS place
 CALL (place) {
   CALL (place) {

@@ -13,7 +13,7 @@ from graphreader.agent.state import CITATIONS, PathResult, Plain, plain_quotes
 from graphreader.documents import ChunkInDocument
 from graphreader.reading import NO_PASSAGE, NOT_IN_THE_TEXTS, Citation, Reading
 from graphreader.text.question import parse_question
-from graphreader.text.scripts import HAN_BLOCK, KANA
+from graphreader.text.scripts import HAN, KANA
 from graphreader.text.sentences import language_of, sentence_spans
 from graphreader.text.words import terms_of
 
@@ -27,7 +27,7 @@ _GAP = re.compile(r"\s*(?:\[?(?:\.{3,}|…+)\]?)\s*")
 _ALIKE = ("'‘’ʼ\"“”「」『』", "-–—", ",，、", ".。", ":：", ";；", "?？", "!！", "(（", ")）")
 _SPACES = {" ": r"\s+", "\0": r"\s*"}
 _SAME = _SPACES | {sign: f"[{re.escape(signs)}]" for signs in _ALIKE for sign in signs}
-_CJK = f"[{KANA}{HAN_BLOCK}]"
+_CJK = f"[{KANA}{HAN}]"
 _MAYBE_SPACE = re.compile(rf"(?<={_CJK}) ?(?=\S)|(?<=\S) ?(?={_CJK})")
 _SHORTEST = 4  # characters; a shorter quote, "the" or "a", supports nothing
 _SHORTEST_PIECE = 12  # characters; a shorter piece between ellipses proves nothing

@@ -21,6 +21,7 @@ from graphreader.llm.protocols import (
     names,
     numbered,
 )
+from graphreader.text.lines import one_line
 from graphreader.usage import Phase
 
 PLAN_TOKENS = 250  # largest rational plan in tokens: every later prompt contains it
@@ -204,7 +205,7 @@ class AnswerTask(Task[decisions.Answer]):
 
 def quotes_text(evidence: Sequence[Evidence]) -> str:
     """Format the quotes as a numbered list with their chunks' labels."""
-    return numbered([f"{folded(one.label)}: {folded(one.quote)}" for one in evidence]) or "(none)"
+    return numbered([f"{folded(one.label)}: {one_line(one.quote)}" for one in evidence]) or "(none)"
 
 
 @dataclass(frozen=True, slots=True)

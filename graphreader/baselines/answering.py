@@ -7,7 +7,7 @@ retrieval, since it measures answering alone (table 2).
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, groupby, pairwise, takewhile
+from itertools import accumulate, groupby, islice, pairwise, takewhile
 from typing import Any, ClassVar, TypeVar
 
 from pydantic import Field
@@ -27,8 +27,8 @@ from graphreader.llm.protocols import Decision, Task, empty_answer_problem, fold
 from graphreader.offline.answering import best_option, quoted_answer
 from graphreader.offline.evidence import LabelledText, ranked_sentences
 from graphreader.reading import Reading
+from graphreader.text.lines import line_spans
 from graphreader.text.question import parse_question
-from graphreader.text.sentences import line_spans
 from graphreader.usage import Phase
 
 _GAP = "\n[...]\n"
@@ -334,7 +334,7 @@ class FullText(BaselineReader):
 def _paragraphs(document: Document, window: int) -> Iterator[TextPassage]:
     """Yield the paragraphs of a document, or their pieces, with the white space behind them."""
     text = document.text
-    starts = [0, *(start for start, _ in line_spans(text)[1:]), len(text)]
+    starts = [0, *(start for start, _ in islice(line_spans(text), 1, None)), len(text)]
     index = 0
     for start, end in pairwise(starts):
         part = text[start:end]

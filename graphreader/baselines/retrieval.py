@@ -27,7 +27,7 @@ from graphreader.baselines.session import BaselineReader, QuestionSession, Reade
 from graphreader.files import atomic_write
 from graphreader.llm.protocols import Embedder, embed_all
 from graphreader.reading import Reading
-from graphreader.text.scripts import han_characters, han_pairs
+from graphreader.text.scripts import letter_pairs, letters
 from graphreader.text.words import fold, term_of, words_of
 
 K1, B = 1.5, 0.75
@@ -160,7 +160,7 @@ class VectorIndex:
 def bm25_terms(text: str) -> list[str]:
     """List the terms of a text for BM25, each as often as it occurs."""
     words = (folded for word in words_of(text) if (folded := fold(word)) not in _stop_words())
-    return [*(term_of(word) for word in words if word), *han_pairs(text), *han_characters(text)]
+    return [*(term_of(word) for word in words if word), *letter_pairs(text), *letters(text)]
 
 
 def _sort_by(scores: NDArray[np.floating], passages: Sequence[TextPassage]) -> list[TextPassage]:

@@ -19,8 +19,9 @@ from unicodedata import category
 
 from graphreader.documents import Chunk, Document, identity
 from graphreader.text.blocks import blocks_of
-from graphreader.text.scripts import ALL_HAN, KANA
-from graphreader.text.sentences import line_spans, sentence_spans
+from graphreader.text.lines import line_spans
+from graphreader.text.scripts import HAN, KANA
+from graphreader.text.sentences import sentence_spans
 from graphreader.text.turns import turns_of
 from graphreader.tokens import count
 
@@ -291,7 +292,7 @@ def in_grapheme(text: str, at: int) -> bool:
     )
 
 
-_INSIDE_WORD = re.compile(rf"[^\W_{KANA}{ALL_HAN}]{{2}}")
+_INSIDE_WORD = re.compile(rf"[^\W_{KANA}{HAN}]{{2}}")
 
 
 def rechunk(document: Document, limit: int, former: Sequence[Chunk]) -> list[Chunk]:

@@ -197,11 +197,18 @@ async def reindex(
     await schema.prepare(connection)
     writer, with_facts = GraphWriter(connection, corpus), embeds_facts(embedder)
     await writer.change_embedding(embedder.name, embedder.dimension, with_facts=with_facts)
-    documents = [document.id for document in await catalog.documents(corpus)]
+    documents = await renew_terms(connection, corpus)
+    return await _embed_missing(writer, embedder, documents if with_facts else [], progress)
+
+
+async def renew_terms(connection: Connection, corpus: str) -> list[str]:
+    """Index the words of all titles and facts in the present version; return the document ids."""
+    writer = GraphWriter(connection, corpus)
+    documents = [document.id for document in await Catalog(connection).documents(corpus)]
     for start in range(0, len(documents), DOCUMENTS_PER_PAGE):
         await writer.index_terms(documents[start : start + DOCUMENTS_PER_PAGE])
     await writer.finish_terms()
-    return await _embed_missing(writer, embedder, documents if with_facts else [], progress)
+    return documents
 
 
 async def _embed_missing(

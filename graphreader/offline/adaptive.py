@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from graphreader.agent.adaptive.tasks import Action, Finding, Passage, Turn, TurnTask
 from graphreader.llm.protocols import folded
 from graphreader.offline import evidence
+from graphreader.text.lines import one_line
 from graphreader.text.question import LEAST_LEAD, ParsedQuestion, parse_question
 from graphreader.text.words import terms_of, title_terms
 
@@ -49,7 +50,7 @@ def take_turn(task: TurnTask) -> Turn:
     return Turn(
         findings=_noted({one: read[one] for one in shown if one in read}),
         notes="By word overlap alone.",
-        answer=" ".join(folded(one.text) for one in best),
+        answer=" ".join(one_line(one.text) for one in best),
         confidence="stated" if best else "not in the texts",
         rests_on=[number for number, note in enumerate(notes, 1) if note in shown],
     )

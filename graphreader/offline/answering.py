@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from graphreader.agent.decisions import Answer, CitedClaim
 from graphreader.agent.tasks import AnswerTask
-from graphreader.llm.protocols import folded
 from graphreader.offline import evidence
 from graphreader.reading import NO_PASSAGE
+from graphreader.text.lines import one_line
 from graphreader.text.question import ParsedQuestion, parse_question
 from graphreader.text.words import terms_of
 
@@ -37,7 +37,7 @@ def answer_from_notebooks(task: AnswerTask) -> Answer:
         answer=answer.answer,
         confidence="stated" if answer.answered else "not in the texts",
         claims=[
-            CitedClaim(claim=folded(one.text), citations=[quotes.index(one) + 1])
+            CitedClaim(claim=one_line(one.text), citations=[quotes.index(one) + 1])
             for one in answer.passages
         ],
         contradictions=[],
@@ -51,7 +51,7 @@ def quoted_answer(question: ParsedQuestion, sentences: Sequence[evidence.Sentenc
     missing = comma.join(evidence.missing(best or sentences, question)) or none
     return QuotedAnswer(
         analysis=text.format(missing),
-        answer=" ".join(folded(one.text) for one in best) or NO_PASSAGE[question.language],
+        answer=" ".join(one_line(one.text) for one in best) or NO_PASSAGE[question.language],
         answered=bool(best),
         passages=evidence.passages(sentences, best, question),
     )

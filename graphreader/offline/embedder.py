@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from zlib import crc32
 
-from graphreader.text.scripts import han_characters, han_pairs
+from graphreader.text.scripts import letter_pairs, letters
 from graphreader.text.words import fold, is_stop_word, stem, words_of
 
 DIMENSION = 256
@@ -45,9 +45,9 @@ def embedding_of(text: str) -> list[float]:
 def _features(text: str) -> Iterator[tuple[int, float]]:
     for word in words_of(text):
         yield from _word_features(word)
-    for pair in han_pairs(text):
+    for pair in letter_pairs(text):
         yield _hashed(f"={pair}", STEM)
-    for character in han_characters(text):
+    for character in letters(text):
         yield _hashed(f"#{character}", PART)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from graphreader.ingestion.extraction import ExtractedFact, Extraction
 from graphreader.outline import LONGEST_SUMMARY
+from graphreader.text.lines import FULL_STOPS, ITEM, one_line
 from graphreader.text.names import key_elements_of, names_of, recurring_han
 from graphreader.text.sentences import sentence_spans
 from graphreader.text.words import terms_of
@@ -18,7 +19,11 @@ LONG_FACT = 900  # characters; a longer sentence is cut at semicolons, commas or
 LONGEST_HEADING = 50  # characters
 USUAL_TERMS = 24  # added to the terms of a sentence, so that short sentences do not win
 _NO_STATEMENT = re.compile(r"^[\"“‘「『|]|[:：]\s*[\"“‘「『]|[\"”’」』?？!！|]$")
-_ENDS = re.compile(r"[.!?。！？；;…:：][\"'”’」』)\]]*$")
+_ENDS = re.compile(rf"[.!?;…:：{FULL_STOPS}][\"'”’」』)\]]*$")
+_BULLET = re.compile(r"^[-*+•◦▪‣] ")
+LINES_OF_TEXT = 3
+"""The number of short lines, one below the other, from which they are a text, not headings."""
+_HAS_WORD = re.compile(r"\w")
 _CUT_LONG = re.compile(r"(?<=[;；])\s*")
 _CUT_LONGER = re.compile(rf".{{1,{LONG_FACT}}}(?:[,，、\s]|$)|.{{{LONG_FACT}}}", re.DOTALL)
 _DEFINITION = re.compile(r" (?:\([^)]*\) )?(?:is|was) (?:an?|the|one of) ")
@@ -57,16 +62,41 @@ def weightiest(sentences: Sequence[str]) -> str:
 
 
 def facts_of(text: str) -> list[ExtractedFact]:
-    """Turn the sentences of a text into facts, in order; headings if there is nothing else."""
-    sentences = [" ".join(text[start:end].split()) for start, end in sentence_spans(text)]
-    statements = [sentence for sentence in sentences if not _is_heading(sentence)] or sentences
+    """Turn the sentences of a text into facts, in order; headings if there is nothing else.
+
+    Items of lists, rows of tables and the lines of a poem are statements, too.
+    """
     recurring = recurring_han(text)
     facts = (
         ExtractedFact(fact=fact, key_elements=key_elements_of(fact, recurring))
-        for sentence in _resolve_pronouns(statements)
+        for sentence in _resolve_pronouns(_statements(text))
         for fact in _split_long(sentence)
     )
     return [fact for fact in facts if fact.key_elements]
+
+
+def _statements(text: str) -> list[str]:
+    """The sentences of a text, each in one line, without headings unless there is nothing else."""
+    all_, statements = [], []
+    headings: list[str] = []  # one below the other
+    last = 0
+    for start, end in sentence_spans(text):
+        sentence = _BULLET.sub("", one_line(text[start:end], text))
+        is_item = ITEM.match(text, start, end) is not None
+        if is_item and not _HAS_WORD.search(sentence):
+            continue  # the line below a header row
+        if text.count("\n", last, start) > 1:
+            headings = []
+        if is_item or len(sentence) >= LONGEST_HEADING or _ENDS.search(sentence):
+            statements.append(sentence)
+            headings = []
+        else:
+            headings.append(sentence)
+            if len(headings) >= LINES_OF_TEXT:
+                statements += headings if len(headings) == LINES_OF_TEXT else [sentence]
+        all_.append(sentence)
+        last = end
+    return statements or all_
 
 
 def _resolve_pronouns(sentences: Sequence[str]) -> Iterator[str]:
@@ -83,10 +113,6 @@ def _resolve_pronouns(sentences: Sequence[str]) -> Iterator[str]:
         match = pronoun.match(sentence)
         is_clear = is_clear and bool(match or sentence is first) and not _OTHERS.search(sentence)
         yield f"{name} {sentence[match.end() :]}" if is_clear and match else sentence
-
-
-def _is_heading(sentence: str) -> bool:
-    return not _ENDS.search(sentence) and len(sentence) < LONGEST_HEADING
 
 
 def _split_long(sentence: str) -> list[str]:

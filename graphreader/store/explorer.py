@@ -22,7 +22,6 @@ from graphreader.store.connection import Connection, Row
 from graphreader.store.full_text import (
     MANY,
     SAMPLE,
-    TERMS_VERSION,
     FrequentWords,
     key_element_queries,
     rank_by_words,
@@ -118,7 +117,7 @@ class GraphExplorer:
     async def search_note(self) -> str | None:
         """Return a sentence if the corpus lacks what `search` needs to search its facts."""
         rows = await self._read("corpus")
-        indexed = bool(rows) and rows[0]["terms"] == TERMS_VERSION
+        indexed = bool(rows) and rows[0]["terms"] is not None
         return None if indexed else NOT_INDEXED.format(corpus=shlex.quote(self.corpus))
 
     async def named(self, names: Sequence[str]) -> list[list[KeyElement]]:

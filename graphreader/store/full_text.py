@@ -17,11 +17,11 @@ from functools import cache
 from hashlib import sha256
 from itertools import pairwise
 
-from graphreader.text.scripts import HAN, han_pairs
-from graphreader.text.words import fold, terms_of, word_list, words_of
+from graphreader.text.scripts import HANGUL, KATAKANA, SOUTHEAST_ASIAN, UNSPACED, letter_pairs
+from graphreader.text.words import fold, letter_terms, terms_of, word_list, words_of
 
-TERMS_VERSION = 1
-"""The version of `indexed_terms`; `graphreader reindex` renews terms of other versions."""
+TERMS_VERSION = 2
+"""The version of `indexed_terms`. A corpus of an earlier one is indexed anew at its first use."""
 
 _MOST_TERMS = 200  # Lucene refuses queries of more than 1,024 clauses; a term makes up to two
 _RARITY = 1_000  # a word in 1 of 1,000 texts weighs about ten times as much as a word in every text
@@ -39,7 +39,8 @@ _SATURATION = 1.2
 _LENGTH = 0.75
 
 _STOP_WORDS = word_list("stop_words")
-_WITH_DIGIT = re.compile(rf"[^\W_{HAN}]*\d[^\W_{HAN}]*")
+_RUN = re.compile(rf"[{KATAKANA}]{{3,}}|[{HANGUL}]{{3,}}|[{SOUTHEAST_ASIAN}]{{3,}}")
+_WITH_DIGIT = re.compile(rf"[^\W_{UNSPACED}]*\d[^\W_{UNSPACED}]*")
 
 
 @cache
@@ -79,9 +80,13 @@ class FrequentWords:
 
 
 def terms_queries(terms: Iterable[str], corpus: str, frequent: Collection[str] = ()) -> list[str]:
-    """Return Lucene queries for facts or documents of `corpus` with the terms."""
+    """Return Lucene queries for facts or documents of `corpus` with the terms.
+
+    Texts of earlier versions are found too: most terms are equal in all versions.
+    """
     clauses = {term: f'"{term}"' for term in sorted(terms)[:_MOST_TERMS]}
-    return _queries(f'+"{corpus_word(corpus)}v{TERMS_VERSION}"', clauses, frequent)
+    versions = (f'"{corpus_word(corpus)}v{one}"' for one in range(1, TERMS_VERSION + 1))
+    return _queries(f"+({' '.join(versions)})", clauses, frequent)
 
 
 def key_element_queries(
@@ -154,10 +159,14 @@ def _without_stop_words(words: Iterable[str]) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    return [*map(fold, words_of(text)), *han_pairs(text)]
+    return [*map(fold, words_of(text)), *letter_terms(text)]
 
 
 def _written(text: str) -> list[str]:
-    """The words of a text as written, and its pairs of Chinese characters."""
+    """The words of a text as the index of names has them: as written, in small letters.
+
+    Of Chinese and hiragana it has single characters, of which a pair is a phrase, of other scripts
+    without spaces whole runs.
+    """
     written = (word.lower() for word in [*words_of(text), *_WITH_DIGIT.findall(text)])
-    return [*written, *han_pairs(text)]
+    return [*written, *letter_pairs(text), *_RUN.findall(text)]

@@ -18,25 +18,25 @@ from typing import Any
 from graphreader.documents import AtomicFact, Chunk, ChunkFacts, KeyElement, Scored, identity
 from graphreader.store.connection import Connection, Row
 from graphreader.store.full_text import (
-    TERMS_VERSION,
     key_element_queries,
     term_scores,
     terms_queries,
 )
 from graphreader.text.names import names_of
-from graphreader.text.scripts import han_pairs
 from graphreader.text.words import (
     alphanumeric_words,
-    chinese_pieces,
+    casefolded,
     fold,
     is_common,
     is_question_word,
+    letter_terms,
     terms_of,
+    unspaced_words,
 )
 
 NOT_INDEXED = (
-    "The facts of this corpus are not indexed for search, only its key elements are searched: run "
-    "`graphreader reindex --corpus {corpus}`; no text is read again."
+    "The facts of this corpus are being indexed for search, until then only its key elements are "
+    "searched: ask again later, or run `graphreader reindex --corpus {corpus}` first."
 )
 
 FACTS_PER_QUERY = 100  # rows of the full-text index
@@ -79,8 +79,8 @@ class _Query:
 
 def _distinctive(text: str, terms: frozenset[str]) -> frozenset[str]:
     """The terms without question words and common words, if other terms are left."""
-    han = frozenset(han_pairs(text))
-    asked = frozenset(chain.from_iterable(map(han_pairs, chinese_pieces(text))))
+    han = frozenset(letter_terms(text))
+    asked = frozenset(chain.from_iterable(map(letter_terms, unspaced_words(text))))
     specific = {t for t in terms - han if not is_question_word(t)} | (terms & asked)
     return frozenset({t for t in specific if not is_common(t)} or specific or terms)
 
@@ -153,7 +153,6 @@ async def _match_terms(
         "read/search_facts",
         queries=[terms_queries(terms, corpus, frequent) for _, terms in searches],
         title_queries=[terms_queries(terms, corpus)[0] for _, terms in searches],
-        version=TERMS_VERSION,
         facts=FACTS_PER_QUERY,
         **values,
     )
@@ -344,14 +343,23 @@ _LONG_WORD = 7  # letters; shorter words that differ in one letter are different
 async def find_named(
     connection: Connection, corpus: str, names: Sequence[str], frequent: Collection[str] = ()
 ) -> list[list[KeyElement]]:
-    """Return, for each name, the key elements that it may mean, the nearest wording first."""
+    """Return, for each name, the key elements that it may mean, the nearest wording first.
+
+    The key element of which the name is the key is always among them.
+    """
     queries = [_name_queries(name, corpus, frequent) for name in names]
     asked = list(chain(*queries))
+    keys = [identity(corpus, " ".join(casefolded(name).split())) for name in names]
+    ids = [key for key, own in zip(keys, queries, strict=True) for _ in own]
     if not asked:
         return [[] for _ in names]
     found = iter(
         await connection.read(
-            "read/named_key_elements", corpus=corpus, queries=asked, limit=_ELEMENTS_PER_NAME
+            "read/named_key_elements",
+            corpus=corpus,
+            queries=asked,
+            ids=ids,
+            limit=_ELEMENTS_PER_NAME,
         )
     )
     return [

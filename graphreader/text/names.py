@@ -9,32 +9,38 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
 
-from graphreader.text.scripts import HAN
+import regex
+
+from graphreader.text.scripts import CJK, HAN, HAN_RUN
 from graphreader.text.words import (
     CHINESE_JOINTS,
     MONTHS,
-    chinese_pieces,
     fold,
     is_common,
     is_stop_word,
     stem,
+    unspaced_words,
     words_of,
 )
 
 LONGEST_ELEMENT = 200  # characters
 MOST_ELEMENTS = 12
 LONGEST_HAN_WORD = 6
-_CAPITAL = r"[A-ZÀ-ÖØ-ÞĀ-ŽА-Я]"
+LONGEST_UNSPACED = 40  # characters of a key element in Thai, of which only phrases have spaces
+_CAPITAL = r"\p{Lu}"
+_LETTER = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{CJK}]]"
 _CAPITALISED = (
     rf"(?:{_CAPITAL}\.(?:{_CAPITAL}\.)*"
-    rf"|{_CAPITAL}[^\W_{HAN}]*(?:['’\-–.&][^\W_{HAN}]+)*(?:s['’](?= [A-Z]))?)"
+    rf"|{_CAPITAL}{_LETTER}*(?:['’\-–.&]{_LETTER}+)*(?:s['’](?= [A-Z]))?)"
 )
 _NAME_PARTICLE = (
     r"(?:of the|of|and the|de la|de las|de los|de|del|della|di|da|do|dos|du|la|le|les|von|van"
     r"|der|den|ter|bin|ibn|al|el|OF THE|OF|DE|&)"
 )
-_NAME = re.compile(
-    rf"(?<![^\W_]){_CAPITALISED}(?: (?:{_NAME_PARTICLE} )?(?:d['’])?{_CAPITALISED})*"
+_NAME = regex.compile(
+    rf"(?<![\p{{L}}\p{{M}}\p{{N}}]){_CAPITALISED}"
+    rf"(?: (?:{_NAME_PARTICLE} )?(?:d['’])?{_CAPITALISED})*",
+    regex.V1,
 )
 _OWNER = re.compile(r"(.+?)['’]s\b")
 _TITLE = re.compile(
@@ -47,14 +53,17 @@ _DATE = re.compile(
     rf"|\b{_MONTH} \d{{4}}\b|\b\d{{1,2}}(?:st|nd|rd|th) century\b"
     r"|(?:前|公元前|公元)?\d{1,4}年(?:\d{1,2}月)?(?:\d{1,2}日)?|\d{1,2}月\d{1,2}日|\d{1,2}世纪(?:\d0年代)?"
 )
+_SIGNED = re.compile(
+    r"\b[A-Za-z](?:\+\+(?![A-Za-z])|#(?!\w))|(?<![\w.])\.[A-Z]\w+|\b[A-Z]+(?:&[A-Z]+)+\b"
+)
 _YEAR = re.compile(r"(?<![\d.,])(?:1\d{3}|20\d{2})(?![\d,]|\.\d)")
 _NUMBER = re.compile(
-    r"(?<![\w.,])[$€£]?\d+(?:[.,]\d+)*"
+    r"(?<![\w.,])[$€£]?(?:\d{1,3}(?: \d{3}){0,3} 000|\d+(?:[.,'’]\d+)*)(?!\d)"
     r"(?:%| ?(?:percent|million|billion|km|miles|metres|meters|kg)\b)?"
     rf"(?:[万亿千百]?[%％]?[{HAN}]{{0,1}})?"
 )
-_INITIAL = re.compile(rf"(?:{_CAPITAL}\.)+")
-_FINAL_POINT = re.compile(rf"(?:^|[ .]){_CAPITAL}\.$|\b(?:Jr|Sr|Inc|Ltd|Co)\.$")
+_INITIAL = regex.compile(rf"(?:{_CAPITAL}\.)+")
+_FINAL_POINT = regex.compile(rf"(?:^|[ .]){_CAPITAL}\.$|\b(?:Jr|Sr|Inc|Ltd|Co)\.$")
 _LIST = re.compile(r"(?<=\bBC|\bAD|\bCE) and the | and the (?=.* of )")
 _INITIALS_ONLY = re.compile(r"[A-Z]\.?$|[IVX]+\.?$")
 
@@ -66,7 +75,8 @@ def names_of(text: str) -> list[str]:
     """
     matches = (match.group() for match in _NAME.finditer(text))
     parts = chain.from_iterable(_LIST.split(match) for match in matches)
-    runs = chain.from_iterable(map(_names_in_run, parts))
+    is_mixed = not text.isupper()
+    runs = chain.from_iterable(_names_in_run(part, is_mixed) for part in parts)
     # Chinese names with a middle dot stand right behind and before other words.
     pieces = chain.from_iterable(map(CHINESE_JOINTS.split, _DOTTED.findall(text)))
     return list(dict.fromkeys([*runs, *filter(_DOTTED.fullmatch, pieces), *titles_of(text)]))
@@ -85,9 +95,10 @@ def key_elements_of(fact: str, recurring: frozenset[str] = frozenset()) -> list[
     """
     dates = [*_DATE.findall(fact), *_YEAR.findall(fact)]
     rest = _mask(fact, dates)
-    special = [*names_of(rest), *dates, *_NUMBER.findall(rest)]
+    signed = _SIGNED.findall(rest)
+    special = [*signed, *names_of(_mask(rest, signed)), *dates, *_NUMBER.findall(rest)]
     rest = _mask(rest, special)
-    han_words = (word for piece in chinese_pieces(rest) for word in _segment(piece, recurring))
+    han_words = (word for one in unspaced_words(rest) for word in _segment(one, recurring))
     elements: dict[str, str] = {}
     for element in (*special, *han_words, *_content_words(rest)):
         if (1 < len(element) <= LONGEST_ELEMENT or element.isdigit()) and element in fact:
@@ -97,7 +108,7 @@ def key_elements_of(fact: str, recurring: frozenset[str] = frozenset()) -> list[
 
 def recurring_han(text: str) -> frozenset[str]:
     """Runs of 2 to 6 Han characters that occur at least twice, not only inside of a longer run."""
-    pieces = chinese_pieces(text)
+    pieces = list(filter(HAN_RUN.fullmatch, unspaced_words(text)))
     counts: Counter[str] = Counter()
     for size in range(2, LONGEST_HAN_WORD + 1):
         counts.update(p[i : i + size] for p in pieces for i in range(len(p) - size + 1))
@@ -111,19 +122,27 @@ def recurring_han(text: str) -> frozenset[str]:
     return frozenset(recurring) - parts
 
 
-def _names_in_run(run: str) -> list[str]:
+def _names_in_run(run: str, is_mixed: bool) -> list[str]:
     """List the names in a run of capitalised words: "Joan" and "Joan's Army" in "Joan's Army"."""
     owner = _OWNER.match(run)
     candidates = [owner.group(1), run] if owner else [run]
-    return [name for part in candidates if (name := _trim(part))]
+    return [name for part in candidates if (name := _trim(part, is_mixed))]
 
 
-def _trim(run: str) -> str:
-    """Remove stop words from the ends of a run; return "" if only initials are left."""
+def _trim(run: str, is_mixed: bool) -> str:
+    """Remove stop words from the ends of a run; return "" if only initials are left.
+
+    In a text with small letters, words in capitals are no stop words: "WHO", "Vitamin K".
+    """
+
+    def is_removed(word: str) -> bool:
+        is_name = is_mixed and word.isupper() and word not in ("A", "I")
+        return is_stop_word(word) and not is_name
+
     words = run.strip(" &").split(" ")
-    while words and is_stop_word(words[0]) and not (words[1:] and _INITIAL.fullmatch(words[0])):
+    while words and is_removed(words[0]) and not (words[1:] and _INITIAL.fullmatch(words[0])):
         del words[0]
-    while words and is_stop_word(words[-1]):
+    while words and is_removed(words[-1]):
         del words[-1]
     name = re.sub(r"['’]s$", "", " ".join(words)).rstrip("-–&'’")
     if name.endswith(".") and not _FINAL_POINT.search(name):
@@ -146,6 +165,8 @@ def _content_words(fact: str) -> list[str]:
 
 def _segment(piece: str, recurring: frozenset[str]) -> list[str]:
     """Split Chinese text into recurring runs, and the rest into parts of four characters."""
+    if not HAN_RUN.fullmatch(piece):
+        return [piece[:LONGEST_UNSPACED]]
     words: list[str] = []
     rest = start = 0
     while start < len(piece):

@@ -13,7 +13,7 @@ from typing import Literal
 
 from graphreader.text import words
 from graphreader.text.names import names_of, titles_of
-from graphreader.text.scripts import HAN_RUN
+from graphreader.text.scripts import HAN_RUN, simplified
 from graphreader.text.sentences import language_of
 from graphreader.text.words import terms_of, title_terms
 
@@ -126,10 +126,10 @@ def parse_question(question: str) -> ParsedQuestion:
     name_terms = frozenset(term for name in names for term in terms_of(name))
     terms: dict[str, QuestionTerm] = {}
     attributes = []
-    for piece in (*words.words_of(text), *names, *words.chinese_pieces(text, 1)):
+    for piece in (*words.words_of(text), *names, *words.unspaced_words(text, 1)):
         own = terms_of(piece)
         if len(piece) > 2 and HAN_RUN.fullmatch(piece) and not own <= name_terms:
-            own |= {piece[-1]}  # a verb may stand behind a name: 关羽死
+            own |= {simplified(piece[-1])}  # a verb may stand behind a name: 关羽死
         new = [t for t in own if t in name_terms or not words.is_question_word(t)]
         new = sorted(term for term in new if term not in terms)
         for term in new:

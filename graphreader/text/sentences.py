@@ -5,26 +5,19 @@ trained model and no grammar.
 """
 
 import re
-from itertools import pairwise
+from collections.abc import Iterator
 from typing import Literal
 
-from graphreader.text.scripts import EAST_ASIAN, HANGUL, KANA
+from graphreader.text.lines import ENDS, FULL_STOPS, Span, line_spans
+from graphreader.text.scripts import HAN, HANGUL, KANA
 from graphreader.text.words import word_list
 
-Span = tuple[int, int]
-_CLOSING = r"[\"'”’»)\]}」』）】》〉*_]*+(?:\[(?:\d{1,3}|[a-z]|note \d{1,3})\])*"
-_LINE = re.compile(r"[^\n]*\n?")
-_MARKED = re.compile(r"[ \t]*(?:#{1,6}[ \t]|[-*+•][ \t]+\S|\d{1,3}[.)][ \t]+\S|\||```|~~~)")
-_ALONE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\||```|~~~|[-=*_][-=*_ \t]{2,}$)")
-_ENDS = re.compile(
-    rf"(?:(?<![.!?])[.!?]++|(?<!…)…++){_CLOSING}(?=\s|\Z)"
-    rf"|[。！？；｡]+[。！？；｡…]*{_CLOSING}"
-    rf"|…{{2,}}{_CLOSING}"
-    rf"|(?<=[{EAST_ASIAN}])[.!?．]+{_CLOSING}(?=[{EAST_ASIAN}“「『])"
-    r"|(?<=[a-z]{2}|\d\d|[0-9a-z][)\]])[.!?](?=[A-Z][a-z]*[ ,])"  # a lost paragraph break
-)
+CHARACTERS_AT_ONCE = 65_536
+"""The length of the part of a line that is searched in one step."""
+
+_SPACE = re.compile(r"\s*+")
+_SIGNS = re.compile(rf"[.!?]++|…++|．++|[{FULL_STOPS}]++")
 _WORD_BEFORE = re.compile(r"[^\s(\[{\"'“‘«—]+\Z")
-_FIRST_WORD = re.compile(rf"[{EAST_ASIAN}]|\S+")
 _OPENING = re.compile(r"[\"'“‘«(\[{「『（【《*_¿¡—–-]*")
 _NEXT_WORD = re.compile(r"[A-Za-z]++(?![.\w])")
 _ENUMERATOR = re.compile(r"(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})\Z")
@@ -39,31 +32,14 @@ _RARELY_LAST = word_list("rarely_last")
 _FIRST_WORDS = word_list("first_words")
 
 
-def sentence_spans(text: str) -> list[Span]:
-    """The spans (start, end) of the sentences of `text`, with only white space between them.
+def sentence_spans(text: str) -> Iterator[Span]:
+    """Yield the spans (start, end) of the sentences of `text`, with only white space between them.
 
     A blank line always ends a sentence; a line break does unless the text is hard-wrapped.
     Headings, list items and rows of tables are sentences of their own.
     """
-    return [span for line in line_spans(text) for span in _split_line(text, *line)]
-
-
-def line_spans(text: str) -> list[Span]:
-    """The spans of logical lines, in which hard-wrapped lines are joined, without white space."""
-    lines = _lines(text)
-    width = _wrap_width(text, lines)
-    joined: list[Span] = []
-    previous: Span | None = None
-    for line in lines:
-        if line[0] == line[1]:
-            previous = None
-            continue
-        if previous and _runs_on(text, previous, line, width):
-            joined[-1] = (joined[-1][0], line[1])
-        else:
-            joined.append(line)
-        previous = line
-    return joined
+    for line in line_spans(text):
+        yield from _split_line(text, *line)
 
 
 def language_of(text: str) -> Literal["en", "zh"]:
@@ -72,80 +48,44 @@ def language_of(text: str) -> Literal["en", "zh"]:
     Each kana and hangul character counts as a word.
     """
     sample = text[:60_000]
-    han = len(re.findall(f"[{EAST_ASIAN}]", sample))
-    words = len(re.findall(rf"[{KANA}{HANGUL}]|[^\W\d_{EAST_ASIAN}{KANA}{HANGUL}]+", sample))
+    han = len(re.findall(f"[{HAN}]", sample))
+    words = len(re.findall(rf"[{KANA}{HANGUL}]|[^\W\d_{HAN}{KANA}{HANGUL}]+", sample))
     return "zh" if han > words else "en"
 
 
-def _lines(text: str) -> list[Span]:
-    """The span of each line without white space around it; a blank line has an empty span."""
-    spans = []
-    for line in _LINE.finditer(text):
-        start, end = line.span()
-        content = text[start:end].lstrip("\ufeff" if start == 0 else None)
-        start = end - len(content.lstrip())
-        spans.append((start, start + len(content.strip())))
-    return spans
-
-
-def _wrap_width(text: str, lines: list[Span]) -> int | None:
-    """The column at which a text is hard-wrapped, or None if it is not."""
-    sample = lines[:4000]
-    pairs = [(a, b) for a, b in pairwise(sample) if a[0] < a[1] and b[0] < b[1]]
-    if len(pairs) < 4:
-        return None
-    lengths = sorted(end - start for (start, end), _ in pairs)
-    width = lengths[int(len(lengths) * 0.95)]
-    if not 30 <= width <= 120:
-        return None
-    full = sum(_is_full(text, a, b, width) for a, b in pairs)
-    return width if full >= 0.6 * len(pairs) else None
-
-
-def _is_full(text: str, line: Span, following: Span, width: int) -> bool:
-    first = _FIRST_WORD.match(text, *following)
-    word = first.end() - first.start() if first else 0
-    return line[1] - line[0] + 1 + word > width - 4
-
-
-def _runs_on(text: str, line: Span, following: Span, width: int | None) -> bool:
-    if _ALONE.match(text, *line) or _MARKED.match(text, *following):
-        return False
-    if _ALONE.match(text, *following):
-        return False
-    if width and _is_full(text, line, following, width):
-        return True
-    ended = _ENDS.search(text, max(line[0], line[1] - 8), line[1])
-    long_enough = width is not None or line[1] - line[0] >= 40
-    return long_enough and text[following[0]].islower() and not ended
-
-
-def _split_line(text: str, start: int, end: int) -> list[Span]:
-    spans = []
+def _split_line(text: str, start: int, end: int) -> Iterator[Span]:
     cased = any(char.isupper() for char in text[start : min(end, start + 2000)])
     begin = start
-    for match in _ENDS.finditer(text, start, end):
-        if match.start() < begin or match.end() == end:
-            continue
-        if not _ends_sentence(text, begin, match, end, cased):
-            continue
-        spans.append((begin, match.end()))
-        begin = _skip_space(text, match.end(), end)
+    for match in _possible_ends(text, start, end):
+        if match.end() < end and _ends_sentence(text, begin, match, end, cased):
+            yield begin, match.end()
+            begin = _skip_space(text, match.end(), end)
     if begin < end:
-        spans.append((begin, end))
-    return spans
+        yield begin, end
+
+
+def _possible_ends(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """Yield the matches of `ENDS`; a search looks at a part of the text, to let others work."""
+    while start < end:
+        signs = _SIGNS.search(text, start, min(end, start + CHARACTERS_AT_ONCE))
+        if not signs:
+            start += CHARACTERS_AT_ONCE
+            continue
+        match = ENDS.match(text, signs.start(), end)
+        if match:
+            yield match
+        start = match.end() if match else signs.end()
 
 
 def _skip_space(text: str, position: int, end: int) -> int:
-    while position < end and text[position].isspace():
-        position += 1
-    return position
+    space = _SPACE.match(text, position, end)
+    return space.end() if space else position
 
 
 def _ends_sentence(text: str, begin: int, match: re.Match[str], end: int, cased: bool) -> bool:
     """Whether the punctuation in `match` ends the sentence that begins at `begin`."""
     sign = text[match.start()]
-    if sign in "。！？；｡":
+    if sign in FULL_STOPS:
         return True
     if sign == "…" and text[match.end() - 1] == "…" and match.end() - match.start() > 1:
         # "我……我" is a stammer

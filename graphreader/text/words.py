@@ -1,8 +1,8 @@
-"""The words of English and Chinese text, and the terms by which texts are compared.
+"""The words of a text in any script, and the terms by which texts are compared.
 
-A term is a stemmed word in lower case, a number, or a pair of Chinese characters. There is no
-grammar and no dictionary: "Canadian" and "Canada", "directed" and "director" share a stem. The
-short lists of `word_lists.toml` are made for frequent questions about texts.
+A term is a stemmed word in lower case, a number, or a pair of letters of a script without spaces,
+such as Chinese. There is no grammar and no dictionary: "Canadian" and "Canada", "directed" and
+"director" share a stem. The short lists of `word_lists.toml` are made for frequent questions.
 """
 
 import re
@@ -10,9 +10,21 @@ import tomllib
 import unicodedata
 from functools import lru_cache
 from importlib.resources import files
-from itertools import chain
 
-from graphreader.text.scripts import HAN, HAN_RUN, han_pairs
+import regex
+
+from graphreader.text.scripts import (
+    HAN,
+    HAN_RUN,
+    HANGUL,
+    KANA,
+    KATAKANA,
+    UNSPACED,
+    compatible,
+    letter_pairs,
+    simplified,
+    unspaced_runs,
+)
 
 _LISTS: dict[str, str] = tomllib.loads(
     files("graphreader").joinpath("text/word_lists.toml").read_text(encoding="utf-8")
@@ -31,6 +43,11 @@ def _groups(name: str) -> list[list[str]]:
 MONTHS = _LISTS["months"].split()
 _STOP_WORDS = word_list("stop_words")
 _BASE_FORMS = {form: forms[0] for forms in _groups("irregular_forms") for form in forms}
+_HANGUL, _KANA = re.compile(f"[{HANGUL}]"), re.compile(f"[{KANA}]")
+_JAPANESE_WORD = re.compile(f"[{KATAKANA}]+|[{HAN}]+")
+_KOREAN_PARTICLE = re.compile(
+    "(?<=..)(?:이었다|입니다|에서|으로|에게|이다|였다|은|는|이|가|을|를|의|에|와|과|도)$"
+)
 CHINESE_JOINTS = re.compile(
     "|".join(
         [
@@ -40,8 +57,24 @@ CHINESE_JOINTS = re.compile(
     )
 )
 _CHUNK_NUMBER = re.compile(r"\W+(?:chunk )?\[?\d+\]?$")
-_WORD = re.compile(rf"\d+(?:[.,]\d+)*|[^\W\d_{HAN}]+(?:['’.][^\W\d_{HAN}]+)*")
-_ALPHANUMERIC = re.compile(r"[^\W_]+")
+_LETTER = rf"[[\p{{L}}\p{{M}}]--[{UNSPACED}]]"
+# Words, with digits (F16), signs (C++, C#, AT&T) and joints (don't, U.S.); numbers; .NET.
+_WORD_FORM = (
+    r"LETTER+(?:\d(?:LETTER|\d)*|(?:['’.]LETTER+)+|(?<=\b[A-Za-z])(?:\+\+(?![A-Za-z])|#(?!\w))"
+    r"|(?<=[A-Z])(?:&[A-Z]+)+(?!\w))?"
+    r"|\d+(?:[.,]\d+)*|(?<![\w.])\.[A-Z]\w+"
+)
+_WORD = regex.compile(_WORD_FORM.replace("LETTER", _LETTER), regex.V1)
+_ASCII_WORD = re.compile(_WORD_FORM.replace("LETTER", "[A-Za-z]"), re.ASCII)
+_ALPHANUMERIC = regex.compile(r"\b[A-Za-z](?:\+\+(?![A-Za-z])|#(?!\w))|[\p{L}\p{M}\p{N}]+")
+_LOWER_WORD = regex.compile(r"[\p{L}\p{M}\p{N}_]+")
+_INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
+# The groups of a number: 2,000,000.5 and 2.000.000 and 2'000'000 and 2 000 000 (also no-break).
+_GROUPS = re.compile(r"(?<![\d.,])\d{1,3}([.,'’ ])\d{3}(?:\1\d{3})*+([.,]\d++)?(?![.,]?\d)")
+_CODE = re.compile(r"(?<![^\W_])([A-Z]{1,4})-(\d++)(?![^\W_])")  # F-16 is F16, too
+_CUT = regex.compile(
+    r"(?<![\p{L}\p{M}])([\p{L}\p{M}]++)[-\u2010][^\S\n]*+\n[^\S\n]*+(\p{Ll}[\p{L}\p{M}]*+)"
+)
 # Suffixes in the order in which they are removed; the number of letters that must be left.
 _SUFFIXES = [
     (suffix, fewest)
@@ -61,13 +94,17 @@ def casefolded(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
+# Combining classes: vowel signs, and the nukta and virama of Indian scripts, are no accents.
+_KEPT_MARKS = {0, 7, 9}
+
+
 @lru_cache(maxsize=65536)
 def fold(word: str) -> str:
     """Turn a word to lower case, without accents and possessive 's."""
     word = word.replace("’", "'").casefold()
     if not word.isascii():
         decomposed = unicodedata.normalize("NFKD", word)
-        word = "".join(sign for sign in decomposed if not unicodedata.combining(sign))
+        word = "".join(sign for sign in decomposed if unicodedata.combining(sign) in _KEPT_MARKS)
     return word.removesuffix("'s").rstrip("'.")
 
 
@@ -102,18 +139,24 @@ for _stems in (frozenset(map(stem, group)) for group in _groups("synonyms")):
 
 
 def words_of(text: str) -> list[str]:
-    """List the words and numbers of a text as written, with stop words, without Chinese."""
-    return _WORD.findall(text)
+    """List the words and numbers of a text as written, with stop words.
+
+    Letters of scripts without spaces are left out; see `letter_pairs`.
+    """
+    words: list[str] = (_ASCII_WORD if text.isascii() else _WORD).findall(text)
+    return words
 
 
 def alphanumeric_words(text: str) -> list[str]:
-    """The runs of letters and digits of any script, as written."""
-    return _ALPHANUMERIC.findall(text)
+    """The runs of letters, their marks and digits of any script, as written; also C++ and C#."""
+    words: list[str] = _ALPHANUMERIC.findall(text)
+    return words
 
 
 def lower_words(text: str) -> list[str]:
-    """The runs of letters, digits and underscores of any script, in lower case."""
-    return re.findall(r"\w+", text.casefold())
+    """The runs of letters, their marks, digits and underscores of any script, in lower case."""
+    words: list[str] = _LOWER_WORD.findall(text.casefold())
+    return words
 
 
 def is_stop_word(word: str) -> bool:
@@ -143,14 +186,56 @@ def synonyms_of(term: str) -> frozenset[str]:
 
 @lru_cache(maxsize=8192)
 def terms_of(text: str) -> frozenset[str]:
-    """The terms by which a text is compared: stems of content words, pairs of Han characters."""
-    return frozenset(chain(filter(None, map(_term, words_of(text))), han_pairs(text)))
+    """The terms by which a text is compared: stems of content words, pairs of unspaced letters.
+
+    A word that a hyphen divides at the end of a line has its parts and the whole as terms.
+    """
+    text = _GROUPS.sub(_joined_groups, compatible(text))
+    words = words_of(text)
+    words += ["".join(parts) for parts in _CODE.findall(text)]
+    if "\n" in text:
+        words += ["".join(parts) for parts in _CUT.findall(text)]
+    is_mixed = len(words) == 1 or not text.isupper()
+    terms = {_term(word, is_mixed) for word in words}
+    return frozenset((*filter(None, terms), *letter_terms(text)))
+
+
+def letter_terms(text: str) -> list[str]:
+    """The terms of scripts without spaces: pairs of adjacent letters, in simplified Chinese."""
+    return letter_pairs(simplified(compatible(text)))
+
+
+def _joined_groups(number: re.Match[str]) -> str:
+    """A number without the signs between its groups of three digits.
+
+    It stands beside the number as written where that may be another number, or several: 12.500 is a
+    decimal number in English, and 520 480 may be two numbers of a row.
+    """
+    written, sign, decimals = number[0], number[1], number[2] or ""
+    if decimals and decimals[0] == sign:
+        return written
+    groups = written.removesuffix(decimals)
+    joined = groups.replace(sign, "") + decimals.replace(",", ".")
+    if sign == "." and groups.count(".") == 1 and not decimals:
+        return f"{joined} {written}"
+    if sign == " ":
+        is_one = decimals or groups.count(" ") > 1 or groups.endswith("000")
+        return f"{joined} {written}" if is_one else written
+    return joined
 
 
 @lru_cache(maxsize=65536)
-def _term(word: str) -> str | None:
+def _term(word: str, is_mixed: bool) -> str | None:
+    """The term of a word as written; None for a stop word.
+
+    In a text with small letters, a word in capitals is no stop word: "WHO", "IT", "vitamin K".
+    """
+    if _INITIALS.fullmatch(word):
+        word = word.replace(".", "")
     folded = fold(word)
-    return term_of(folded) if _has_content(folded) else None
+    capitals = word.removesuffix("'s").removesuffix("’s")
+    is_name = is_mixed and capitals.isupper() and capitals not in ("A", "I")
+    return term_of(folded) if folded and (is_name or _has_content(folded)) else None
 
 
 def title_terms(label: str) -> frozenset[str]:
@@ -160,13 +245,31 @@ def title_terms(label: str) -> frozenset[str]:
 
 def term_of(folded_word: str) -> str:
     """The term of one folded word or number."""
-    return folded_word.replace(",", "") if folded_word[0].isdigit() else stem(folded_word)
+    if not folded_word[0].isdigit():
+        return stem(folded_word)
+    # The groups of 2,000 are joined before: one comma is a decimal comma, as in 12,5.
+    return folded_word.replace(",", "." if folded_word.count(",") == 1 else "")
 
 
-def chinese_pieces(text: str, shortest: int = 2) -> list[str]:
-    """Split Chinese text at question words and particles; leave out pieces under `shortest`."""
-    pieces = (piece for run in HAN_RUN.findall(text) for piece in CHINESE_JOINTS.split(run))
-    return [piece for piece in pieces if len(piece) >= shortest]
+def unspaced_words(text: str, shortest: int = 2) -> list[str]:
+    """List the words of scripts without spaces, as far as rules find them, as written.
+
+    In Chinese these are the pieces between question words and particles, in Japanese runs of
+    katakana and of Han characters, in Korean words without a particle; of other scripts whole runs.
+    Words of fewer letters than `shortest` are left out.
+    """
+    words = (word for run in unspaced_runs(text) for word in _words_of_run(run))
+    return [word for word in words if len(word) >= shortest]
+
+
+def _words_of_run(run: str) -> list[str]:
+    if _HANGUL.search(run):
+        return [_KOREAN_PARTICLE.sub("", run)]
+    if _KANA.search(run):
+        return _JAPANESE_WORD.findall(run) or [run]
+    joints = [match.span() for match in CHINESE_JOINTS.finditer(simplified(run))]
+    starts, ends = [0, *(end for _, end in joints)], [*(start for start, _ in joints), len(run)]
+    return [run[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def has_term(terms: frozenset[str], term: str) -> bool:

@@ -20,10 +20,10 @@ def text_of(name: str, paragraphs: int, key_at: int | None = None) -> str:
     made = []
     for n in range(paragraphs):
         sentences = [
-            f"Keeper {name}{n} of the northern road counted {n + 20} lamps before supper.",
-            f"Rain fell on hut {name}{n} while the mules of the post waited at the gate.",
-            f"A letter from aunt {name}{n} told of apples, bread and a new roof.",
-            f"Nobody in valley {name}{n} remembered who had carved the old bench.",
+            f"Keeper {name} {n} of the northern road counted {n + 20} lamps before supper.",
+            f"Rain fell on hut {name} {n} while the mules of the post waited at the gate.",
+            f"A letter from aunt {name} {n} told of apples, bread and a new roof.",
+            f"Nobody in valley {name} {n} remembered who had carved the old bench.",
         ]
         made.append(" ".join([KEY, *sentences] if n == key_at else sentences))
     return "\n\n".join(made)

@@ -50,7 +50,7 @@ every_searcher = pytest.mark.parametrize("name", [one for one in BASELINES if on
 def facts_of(text: str) -> dict[str, list[str]]:
     """One fact of each paragraph word for word, one in other words, and the key."""
     facts = {KEY: ["Marta Quiroga", "Valparaiso", "copper lighthouse"]} if KEY in text else {}
-    for keeper in re.finditer(r"Keeper (\w+) of the northern road counted \d+ lamps.*?\.", text):
+    for keeper in re.finditer(r"Keeper (\w \d+) of the northern road counted \d+ lamps.*?\.", text):
         facts[keeper[0]] = [f"Keeper {keeper[1]}", "northern road"]
         facts[f"Aunt {keeper[1]} sent a letter about apples."] = [f"Aunt {keeper[1]}", "apples"]
     return facts

@@ -40,7 +40,7 @@ from graphreader.errors import (
 )
 from graphreader.llm.cache import ReplyCache
 from graphreader.store.catalog import DocumentSummary
-from graphreader.text.words import terms_of
+from graphreader.text.words import term_of
 from graphreader.usage import Usage
 from tests.terminal import Keyboard, Terminal
 
@@ -197,7 +197,7 @@ def test_exit_codes(
 # The place of an unexpected error is named, since it may not come again.
 def test_place_of_an_unexpected_error(capsys: pytest.CaptureFixture[str]) -> None:
     try:
-        terms_of(cast(str, None))
+        term_of(cast(str, None))
     except TypeError as error:
         report_error(error)
 

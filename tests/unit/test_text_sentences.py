@@ -79,7 +79,7 @@ def test_nothing_is_lost(text: str) -> None:
 @pytest.mark.parametrize("unit", ["One sentence. ", ".", '."', "…", "\n", " ", "A", '"Go!" A '])
 def test_linear_time(unit: str) -> None:
     began = time.perf_counter()
-    sentence_spans(unit * (300_000 // len(unit)) + "x")
+    list(sentence_spans(unit * (300_000 // len(unit)) + "x"))
 
     assert time.perf_counter() - began < 10
 

@@ -28,12 +28,13 @@ from graphreader.ingestion.chunking import in_grapheme
 from graphreader.llm.chat_model import LanguageModelDecider
 from graphreader.llm.protocols import Decider, Decision, Task
 from graphreader.sync import bounded_gather
-from graphreader.text.scripts import ALL_HAN, FULL_WIDTH_SIGNS, KANA
-from graphreader.text.sentences import line_spans, sentence_spans
+from graphreader.text.lines import line_spans
+from graphreader.text.scripts import FULL_WIDTH_SIGNS, HAN, KANA
+from graphreader.text.sentences import sentence_spans
 from graphreader.usage import Phase, Usage
 
 LONGEST_WORD = 40  # characters
-_CJK = f"{KANA}{ALL_HAN}"
+_CJK = f"{KANA}{HAN}"
 _WORD = re.compile(rf"[{_CJK}]|[^\s{_CJK}{FULL_WIDTH_SIGNS}]{{1,{LONGEST_WORD}}}")
 
 
@@ -97,7 +98,7 @@ class Paginator:
         """The starts of the sentences before `end`, in the paragraph that contains it."""
         paragraph = self._paragraphs[max(0, bisect_right(self._paragraphs, end) - 1)]
         begin = max(start, paragraph)
-        return [begin + at for at, _ in sentence_spans(self._text[begin:end])[1:]]
+        return [begin + at for at, _ in islice(sentence_spans(self._text[begin:end]), 1, None)]
 
 
 async def paginate(

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from graphreader.errors import UsageError
-from graphreader.text.scripts import HAN_BLOCK
+from graphreader.text.scripts import HAN
 from graphreader.text.sentences import language_of
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -139,7 +139,7 @@ def f1_star(answer: str, references: Sequence[str], keywords: str | None, langua
 _LABEL = r"([A-Za-z]|\d{1,2})"
 _ALONE = re.compile(rf"[\W_]*{_LABEL}[\W_]*")  # "B", "(B)", "**B.**", "2"
 
-_FIRST = re.compile(rf"[\W_]*(?:[(\[（]{_LABEL}[)\]）]|{_LABEL}[.):：、）](?=\s|\W*[{HAN_BLOCK}]))")
+_FIRST = re.compile(rf"[\W_]*(?:[(\[（]{_LABEL}[)\]）]|{_LABEL}[.):：、）](?=\s|\W*[{HAN}]))")
 
 _NAMED = re.compile(
     r"(?:\b(?i:option|choice|answer)s?|选项?|选择|答案)[\s*_]{0,3}(?:is|was|[:：是为])?[\s*_:：(（\[]{0,4}"
