@@ -12,8 +12,8 @@ from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.state import CITATIONS, PathResult, Plain, plain_quotes
 from graphreader.documents import ChunkInDocument
 from graphreader.reading import NO_PASSAGE, NOT_IN_THE_TEXTS, Citation, Reading
+from graphreader.text.matching import locate
 from graphreader.text.question import parse_question
-from graphreader.text.scripts import HAN, KANA
 from graphreader.text.sentences import language_of, sentence_spans
 from graphreader.text.words import terms_of
 
@@ -22,20 +22,14 @@ NO_CITATIONS: Mapping[str, Any] = {"citations": [], "claims": [], "contradiction
 CONTRADICTION_QUOTES = 2  # quotes that a contradiction must cite: one for each side
 CLAIMS_IN_NOTE = 3  # unsupported claims that a note quotes; further claims are only counted
 
-_EDGES = re.compile(r"^[\s.…\"'“”‘’「」『』]+|[\s…\"'“”‘’「」『』]+$")
 _GAP = re.compile(r"\s*(?:\[?(?:\.{3,}|…+)\]?)\s*")
-_ALIKE = ("'‘’ʼ\"“”「」『』", "-–—", ",，、", ".。", ":：", ";；", "?？", "!！", "(（", ")）")
-_SPACES = {" ": r"\s+", "\0": r"\s*"}
-_SAME = _SPACES | {sign: f"[{re.escape(signs)}]" for signs in _ALIKE for sign in signs}
-_CJK = f"[{KANA}{HAN}]"
-_MAYBE_SPACE = re.compile(rf"(?<={_CJK}) ?(?=\S)|(?<=\S) ?(?={_CJK})")
-_SHORTEST = 4  # characters; a shorter quote, "the" or "a", supports nothing
 _SHORTEST_PIECE = 12  # characters; a shorter piece between ellipses proves nothing
 
 
 def add_quotes(quotes: list[Plain], chunk: ChunkInDocument, quoted: list[str]) -> list[Plain]:
     """Add the texts of `quoted` that the chunk really contains to a path's quotes, each once."""
-    spans = [span for quote in quoted for span in passages(quote, chunk.text)]
+    pages = [start - chunk.start for start in chunk.page_starts]
+    spans = [span for quote in quoted for span in passages(quote, chunk.text, pages)]
     verified = plain_quotes(
         Citation(
             *(chunk.document, chunk.document_id, chunk.index),
@@ -61,43 +55,16 @@ def source_sentence(fact: str, text: str) -> str:
     return sentences[shared.index(best)] if best > fsum(weights.values()) / 2 else ""
 
 
-def passages(quote: str, text: str) -> list[tuple[int, int]]:
+def passages(quote: str, text: str, page_starts: Sequence[int] = ()) -> list[tuple[int, int]]:
     """Find the spans of a quote, or of its pieces between ellipses; none if a piece is missing."""
-    whole = locate(quote, text)
+    whole = locate(quote, text, page_starts)
     if whole:
         return [whole]
     pieces = [piece for piece in _GAP.split(quote) if piece]
     if len(pieces) < 2 or any(len(piece) < _SHORTEST_PIECE for piece in pieces):
         return []
-    spans = [locate(piece, text) for piece in pieces]
+    spans = [locate(piece, text, page_starts) for piece in pieces]
     return [span for span in spans if span] if all(spans) else []
-
-
-def locate(quote: str, text: str) -> tuple[int, int] | None:
-    """Find the span (start, end) of `quote` in `text`, or None.
-
-    Only white space, the form of punctuation marks and the case of the first letter may differ, so
-    that an invented quote is not found. White space next to Chinese characters is optional.
-    """
-    bare = _EDGES.sub("", quote)
-    if len(bare) < _SHORTEST:
-        return None
-    for exact in (quote.strip(), bare):
-        start = text.find(exact)
-        if start >= 0:
-            return start, start + len(exact)
-    match = re.search(_pattern(bare), text)
-    return match.span() if match else None
-
-
-def _pattern(quote: str) -> str:
-    """Return a pattern of the quote that accepts other forms of its punctuation marks."""
-    spaced = _MAYBE_SPACE.sub("\0", " ".join(quote.split()))
-    signs = [_SAME.get(sign, re.escape(sign)) for sign in spaced]
-    first = quote[0]
-    if first.lower() != first.upper():
-        signs[0] = f"[{re.escape(first.lower() + first.upper())}]"
-    return "".join(signs)
 
 
 def ranked(reading: Reading) -> Reading:

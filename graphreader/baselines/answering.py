@@ -13,7 +13,6 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import Field
 
 from graphreader import tokens
-from graphreader.agent.citations import locate
 from graphreader.baselines.session import (
     NO_TEXT,
     BaselineReader,
@@ -28,6 +27,7 @@ from graphreader.offline.answering import best_option, quoted_answer
 from graphreader.offline.evidence import LabelledText, ranked_sentences
 from graphreader.reading import Reading
 from graphreader.text.lines import line_spans
+from graphreader.text.matching import locate
 from graphreader.text.question import parse_question
 from graphreader.usage import Phase
 

@@ -188,7 +188,8 @@ def _citations(quotes: Sequence[str], passages: Sequence[TextPassage]) -> list[C
     citations: dict[Citation, None] = {}
     for quote in quotes:
         for passage in passages:
-            if spans := spans_of(quote, passage.text):
+            pages = [start - passage.start for start in passage.document.page_starts]
+            if spans := spans_of(quote, passage.text, pages):
                 citations |= {_citation(passage, *span): None for span in spans}
                 break
     return list(citations)

@@ -33,7 +33,7 @@ from graphreader.agent.adaptive.tasks import (
     TurnTask,
 )
 from graphreader.agent.answering import AnswerStream, checked_answer
-from graphreader.agent.citations import add_quotes, locate, source_sentence
+from graphreader.agent.citations import add_quotes, source_sentence
 from graphreader.agent.context import RunContext, Update, wasted_costs
 from graphreader.agent.decisions import Answer, CitedClaim
 from graphreader.agent.events import (
@@ -51,6 +51,7 @@ from graphreader.agent.state import CALLS, CITATIONS, Costs, Plain, add_costs, a
 from graphreader.documents import KeyElementRef
 from graphreader.errors import BudgetError, DecisionError, ReplyError
 from graphreader.reading import FunctionCall, Stopped
+from graphreader.text.matching import locate
 
 STALLED = 2  # turns in a row without a finding, after which paths explore
 FEWEST_PATHS = 2
