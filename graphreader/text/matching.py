@@ -24,7 +24,7 @@ _EXACT_PLACES = 3  # places of the quote as written that are judged before a tex
 _SHORT_GAP = 8  # characters; how a longer gap folds is not kept
 _WINDOW = 300  # characters around a place by which it is judged
 
-# Scripts without spaces between words: Thai, Lao, Burmese and Khmer beside Chinese and Japanese.
+# Scripts without spaces between words: Chinese, Japanese, Thai, Lao, Burmese and Khmer.
 _UNSPACED = HAN + KANA + SOUTHEAST_ASIAN
 _WORD = rf"(?:(?![{_UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}])"
 _INVISIBLE = r"\xad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u206f\ufe00-\ufe0f\ufeff"
@@ -80,7 +80,7 @@ _UNSPACED_SIGN = regex.compile(f"[{_UNSPACED}]")
 
 _BORDER = "\ue000"
 _HAN_NUMBER = "〇零一二两兩三四五六七八九十廿卅百千万萬亿億兆半壹贰貳叁參肆伍陆陸柒捌玖拾佰仟"
-# What stands around a border (¦) that lies inside of a word or a number, in folded text.
+# The surroundings of a border (¦) that lies inside of a word or a number, in folded text.
 _SPLIT = regex.compile(
     rf"""
       {_WORD}¦{_WORD} | ¦\p{{M}} | \p{{N}}¦\p{{N}}
