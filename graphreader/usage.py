@@ -25,6 +25,15 @@ BUILDING: frozenset[Phase] = frozenset({"extract", "paginate", "gist"})
 """The phases that prepare texts before a question is asked."""
 
 
+_MOST_TOKENS = 10**9
+"""A number of tokens of one reply that no service counts; many replies still fit into 64 bits."""
+
+
+def is_token_count(value: object) -> bool:
+    """Whether a number of tokens that a service reports can be true."""
+    return isinstance(value, int) and 0 <= value <= _MOST_TOKENS
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """The cost of a run or of a part of it.

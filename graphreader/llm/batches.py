@@ -32,6 +32,7 @@ from graphreader.errors import (
 )
 from graphreader.llm.protocols import Budget
 from graphreader.llm.providers import api_client, base_url, close
+from graphreader.llm.response_limit import MOST_REPLY
 from graphreader.llm.retry import ModelService, RequestRejected
 from graphreader.waiting import Waiting, announce, announced_if_slow
 
@@ -184,7 +185,7 @@ class OpenAIBatches:
         batch = await self._client.batches.retrieve(remote)
         for file in filter(None, (batch.output_file_id, batch.error_file_id)):
             async with self._client.files.with_streaming_response.content(file) as response:
-                async for reply in _replies(response.iter_lines(), self._reply):
+                async for reply in _replies(response.iter_bytes(), self._reply):
                     yield reply
 
     @staticmethod
@@ -234,7 +235,7 @@ class AnthropicBatches:
     async def replies(self, remote: str) -> AsyncIterator[BatchReply]:
         """Yield the replies of a batch that has ended, in any order."""
         async with self._batches.with_streaming_response.results(remote) as response:
-            async for reply in _replies(response.iter_lines(), self._reply):
+            async for reply in _replies(response.iter_bytes(), self._reply):
                 yield reply
 
     @staticmethod
@@ -263,11 +264,28 @@ def _reason(error: Any) -> str:
     return text[:_LONGEST_REASON].encode("utf-8", "replace").decode()
 
 
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the lines of a file, without those that are too long to be a reply."""
+    line, is_too_long = bytearray(), False
+    async for piece in pieces:
+        *ends, begun = piece.split(b"\n")
+        for end in ends:
+            if not is_too_long and len(line) + len(end) <= MOST_REPLY:
+                yield bytes(line + end)
+            line, is_too_long = bytearray(), False
+        is_too_long = is_too_long or len(line) + len(begun) > MOST_REPLY
+        if is_too_long:
+            line = bytearray()
+        else:
+            line += begun
+    yield bytes(line)
+
+
 async def _replies(
-    lines: AsyncIterator[str], reply_of: Callable[[dict[str, Any]], BatchReply]
+    pieces: AsyncIterator[bytes], reply_of: Callable[[dict[str, Any]], BatchReply]
 ) -> AsyncIterator[BatchReply]:
     """Parse replies in JSON Lines. A malformed line is logged and leaves its request unanswered."""
-    async for line in lines:
+    async for line in _lines(pieces):
         if line.strip():
             try:
                 reply = reply_of(json.loads(line))

@@ -48,7 +48,7 @@ from graphreader.llm.structured_output import (
 from graphreader.llm.window import Correction, RenderedPrompt, fit
 from graphreader.tokens import DEFAULT as DEFAULT_ENCODING
 from graphreader.tokens import count as count_tokens
-from graphreader.usage import Usage
+from graphreader.usage import Usage, is_token_count
 
 D = TypeVar("D", bound=Decision)
 logger = logging.getLogger("graphreader.llm")
@@ -299,11 +299,11 @@ class LanguageModelDecider:
     def _usage(self, message: AIMessage, prompt_tokens: int) -> Usage:
         """The cost of one reply by the provider's token counts, else by our own."""
         counted = message.usage_metadata
-        if counted and counted["input_tokens"]:  # 0 means unknown
+        counts = (counted["input_tokens"], counted["output_tokens"]) if counted else (0, 0)
+        if counted and counts[0] and all(map(is_token_count, counts)):  # 0 means unknown
             cached = (counted.get("input_token_details") or {}).get("cache_read") or 0
-            usage = Usage(
-                1, counted["input_tokens"], counted["output_tokens"], cached_tokens=cached
-            )
+            cached = cached if is_token_count(cached) else 0
+            usage = Usage(1, *counts, cached_tokens=min(cached, counts[0]))
         else:
             reply_tokens = count_tokens(_reply_text(message), self._encoding)
             usage = Usage(1, prompt_tokens, reply_tokens, estimated=1)

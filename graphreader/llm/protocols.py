@@ -21,6 +21,10 @@ tokens (about 50 facts; paper, table 8)."""
 class Quota(Protocol):
     """A quota shared by several runs, e.g. an access token's calls per day."""
 
+    async def check(self) -> None:
+        """Raise BudgetError if nothing is left."""
+        ...
+
     async def take(self, tokens: int) -> None:
         """Reserve one call and `tokens` tokens. Raises BudgetError if they are not left."""
         ...
@@ -59,6 +63,11 @@ class Budget:
                 self._calls -= 1
                 self._tokens -= tokens
                 raise
+
+    async def check_quota(self) -> None:
+        """Raise BudgetError if nothing is left of the quota."""
+        if self.quota:
+            await self.quota.check()
 
     def check(self, tokens: int, phase: Phase) -> None:
         """Raise BudgetError unless one call and `tokens` tokens are left."""

@@ -24,6 +24,7 @@ from pydantic import SecretStr, ValidationError
 
 from graphreader.errors import SettingsError
 from graphreader.llm.protocols import LONGEST_REPLY, ROOM_TO_THINK, Decision
+from graphreader.llm.response_limit import limit_responses, reply_limit, vectors_limit
 from graphreader.llm.structured_output import ReplyForm, response_format, schema_of, tool
 from graphreader.settings import DEFAULT_DIMENSION, OFFLINE, Settings, secrets
 
@@ -106,6 +107,7 @@ def open_chat_model(settings: Settings, name: str, setting: str) -> BaseChatMode
         changes["temperature"] = settings.temperature
     if settings.seed is not None and (seed := _option_fields(client).get("seed")):
         changes[seed] = settings.seed
+    limit_responses(_http_clients(client), name, reply_limit)
     return client.model_copy(update=changes)
 
 
@@ -119,7 +121,9 @@ def open_embeddings(settings: Settings, name: str, setting: str) -> Embeddings:
         if has_default_dimension(name):
             options["dimensions"] = DEFAULT_DIMENSION
     open_ = partial(init_embeddings, f"{provider.name}:{model}")
-    return _open(provider, name, setting, options, open_)
+    client: Embeddings = _open(provider, name, setting, options, open_)
+    limit_responses(_http_clients(client), name, vectors_limit)
+    return client
 
 
 def has_default_dimension(name: str) -> bool:
@@ -185,6 +189,13 @@ def _inner_clients(client: object) -> Iterator[object]:
             yield inner
             if (wrapped := getattr(inner, "_client", None)) is not None:
                 yield wrapped
+
+
+def _http_clients(client: object) -> list[Any]:
+    """The HTTP clients, of httpx or its successor, inside LangChain's client."""
+    inner = list(_inner_clients(client))
+    inner += [getattr(one, "_client", None) for one in inner]
+    return list({id(one): one for one in inner if hasattr(one, "event_hooks")}.values())
 
 
 def _common_options(settings: Settings, provider: Provider) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from graphreader.errors import (
 )
 from graphreader.llm.rate_limit import DEFAULT_CONCURRENCY, rate_limiter
 from graphreader.settings import display_url, redact
+from graphreader.usage import is_token_count
 from graphreader.waiting import Waiting, announce, announced_if_slow
 
 T = TypeVar("T")
@@ -179,12 +180,16 @@ class ModelService:
                         async with asyncio.timeout(self._timeout):
                             reply = await request()
                     self._replies = True
-                    if usage := getattr(reply, "usage_metadata", None):
-                        limiter.settle(slot, usage["total_tokens"])
+                    total = (getattr(reply, "usage_metadata", None) or {}).get("total_tokens")
+                    if total and is_token_count(total):
+                        limiter.settle(slot, total)
                     return reply
             except GraphReaderError:
                 raise
             except Exception as error:
+                for cause in causes(error):  # clients wrap what is raised while a reply arrives
+                    if isinstance(cause, GraphReaderError):
+                        raise cause from error
                 failure = classify(error, self._secrets)
                 if failure.kind == "bug":
                     raise
@@ -301,7 +306,8 @@ async def check_health(url: str, variable: str = "") -> None:
             asyncio.timeout(seconds),
             httpx.AsyncClient(verify=False, timeout=seconds) as client,
         ):
-            response = await client.get(f"{url}/models")
+            response = await client.send(client.build_request("GET", f"{url}/models"), stream=True)
+            await response.aclose()  # the body is not read, however long it is
     except (httpx.RemoteProtocolError, httpx.ReadError):
         return  # a server is there, though not for this request
     except (TimeoutError, httpx.TransportError, httpx.InvalidURL) as error:

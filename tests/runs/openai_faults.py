@@ -24,7 +24,7 @@ class Fault:
     is closed; `breaks`: a stream's is in the middle, or the stream ends there as if it were whole;
     `content`: this text instead of the reply; `refusal`: OpenAI's refusal; `thinking` goes before
     the reply of other providers; `change`: the reply is altered by it, or lost where it gives None.
-    `harmless`: the reply is still good.
+    `harmless`: the reply is still good. `usage` is what it is said to have cost.
     """
 
     status: int = 200
@@ -40,6 +40,7 @@ class Fault:
     thinking: str = ""
     change: Change | None = None
     harmless: bool = False
+    usage: Any = None
 
     def text(self, reply: Callable[[], Any]) -> str:
         """What the model says: the fault's text, or the reply, altered if the fault alters it."""

@@ -19,7 +19,7 @@ def completion(body: Body, text: str, fault: Fault, usage: bool) -> Body:
         message["tool_calls"] = [{"id": "call_1", "type": "function", **_call(body, text)}]
     choice = {"index": 0, "message": message, "finish_reason": fault.finish_reason}
     whole = {**_HEAD, "object": "chat.completion", "choices": [choice]}
-    return {**whole, "usage": _USAGE} if usage else whole
+    return {**whole, "usage": fault.usage or _USAGE} if usage else whole
 
 
 def events(body: Body, text: str, fault: Fault, usage: bool, piece: int) -> Iterator[str]:
@@ -43,7 +43,12 @@ def events(body: Body, text: str, fault: Fault, usage: bool, piece: int) -> Iter
         return
     yield _event({}, fault.finish_reason)
     if usage and (body.get("stream_options") or {}).get("include_usage"):
-        end = {**_HEAD, "object": "chat.completion.chunk", "choices": [], "usage": _USAGE}
+        end = {
+            **_HEAD,
+            "object": "chat.completion.chunk",
+            "choices": [],
+            "usage": fault.usage or _USAGE,
+        }
         yield json.dumps(end)
     yield "[DONE]"
 

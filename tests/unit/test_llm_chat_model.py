@@ -332,6 +332,9 @@ class Spent:
     def __init__(self) -> None:
         self.calls = self.tokens = 0
 
+    async def check(self) -> None:
+        """Nothing is ever used up."""
+
     async def take(self, tokens: int) -> None:
         self.calls, self.tokens = self.calls + 1, self.tokens + tokens
 
