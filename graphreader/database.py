@@ -286,7 +286,11 @@ class SqliteDatabase(Database):
         """Lock a byte of the lock file; systems without such locks always succeed."""
         if fcntl:
             try:
-                fcntl.lockf(_lock_file(self.path), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+                file = _lock_file(self.path)
+            except OSError as error:
+                raise self._error(self._describe("locked", error)) from error
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
             except BlockingIOError:
                 return False
             except OSError:  # a file system without locks

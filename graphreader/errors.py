@@ -116,6 +116,10 @@ class PendingError(DecisionError):
     """The decision was submitted in a batch; its reply comes later."""
 
 
+class DeletedError(DecisionError):
+    """The corpus, or each document of an ingest, was deleted while it was being read."""
+
+
 class WindowError(DecisionError):
     """A prompt is larger than the reader's window."""
 

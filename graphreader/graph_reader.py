@@ -24,7 +24,12 @@ from graphreader.agent.run_store import RunSummary
 from graphreader.agent.state import AgentInput, AgentOutput
 from graphreader.cluster import Workers, cluster
 from graphreader.documents import Chunk, KeyElement, check_corpus_name, without_surrogates
-from graphreader.errors import EmbeddingMismatchError, UnknownKeyElementError, UsageError
+from graphreader.errors import (
+    BudgetError,
+    EmbeddingMismatchError,
+    UnknownKeyElementError,
+    UsageError,
+)
 from graphreader.estimate import Estimate, estimate, submission_cost
 from graphreader.ingestion.embedding import reindex
 from graphreader.ingestion.extraction import key_elements
@@ -124,7 +129,7 @@ class GraphReader:
     def at(self, corpus: str, quota: Quota | None = None) -> Self:
         """Return a reader of another corpus that shares all connections with this one.
 
-        Its runs and ingests also take from the `quota`.
+        Its runs and ingests also take from the `quota`, without which it does not search.
         """
         reader = copy(self)
         reader._corpus = check_corpus_name(corpus)
@@ -437,6 +442,8 @@ class GraphReader:
         text = without_surrogates(text)
         if not text.strip():
             raise UsageError("The search is empty: give some words.")
+        if self._quota:  # the search is embedded
+            await self._quota.check()
         limit = max(0, min(limit, MAX_LIMIT))
         explorer = await self._resources.explorer(self._corpus)
         record = await Catalog(explorer.connection).corpus(self._corpus)
@@ -613,7 +620,9 @@ class GraphReader:
         ids = [name, *(one.id for one in key_elements(self._corpus, [name]))]
         if elements := await explorer.elements(ids):
             return elements[0]
-        similar = await self.asearch(name, limit=5) if name.strip() else []
+        similar: list[KeyElement] = []
+        with suppress(BudgetError):
+            similar = await self.asearch(name, limit=5) if name.strip() else []
         names = ", ".join(repr(one.name) for one in similar)
         hint = f"; the nearest are {names}." if names else ": search for one first."
         raise UnknownKeyElementError(

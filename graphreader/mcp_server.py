@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field
 from graphreader.agent.events import Event, QuestionAnswered, step_text
 from graphreader.errors import GraphReaderError
 from graphreader.graph_reader import GraphReader
+from graphreader.llm.protocols import Quota
 from graphreader.outline import outline_text
 from graphreader.reading import Citation, Claim, Confidence, Contradiction
 from graphreader.store.catalog import DocumentSummary
@@ -151,9 +152,15 @@ Stream = Callable[[str, str | None, Context[Any]], AsyncGenerator[Event]]
 class CorpusTools:
     """The tools of the server. Their docstrings are the descriptions that models read."""
 
-    def __init__(self, reader: GraphReader, stream: Stream | None = None) -> None:
+    def __init__(
+        self,
+        reader: GraphReader,
+        stream: Stream | None = None,
+        quota_of: Callable[[Context[Any]], Quota | None] = lambda _: None,
+    ) -> None:
         self._reader = reader
         self._stream = stream or _stream_of(reader)
+        self._quota_of = quota_of
 
     async def ask(
         self,
@@ -184,22 +191,23 @@ class CorpusTools:
     async def search_key_elements(
         self,
         text: Annotated[str, Field(description="Words, a name or a question to search by.")],
+        context: Context[Any],
         limit: Annotated[int, Field(description="The largest number of items.", ge=1, le=100)] = 20,
     ) -> KeyElementsResult:
         """Find key elements (names, things, dates, deeds) by words and by meaning, best first.
 
         Their names or ids lead on to read_facts and neighbors.
         """
-        found = await self._reader.asearch(text, limit=limit)
+        found = await self._reader_in(context).asearch(text, limit=limit)
         return KeyElementsResult(key_elements=[KeyElementResult(**one.as_dict()) for one in found])
 
-    async def read_facts(self, key_element: KeyElementName) -> FactsResult:
+    async def read_facts(self, key_element: KeyElementName, context: Context[Any]) -> FactsResult:
         """Read the atomic facts about a key element, in the order of the texts.
 
         Each one tells the document and the chunk in which it stands, for read_chunk. Of a key
         element with very many facts only some are shown; `total` counts all.
         """
-        return FactsResult(**(await self._reader.afacts(key_element)).as_dict())
+        return FactsResult(**(await self._reader_in(context).afacts(key_element)).as_dict())
 
     async def read_chunk(
         self,
@@ -230,13 +238,14 @@ class CorpusTools:
     async def neighbors(
         self,
         key_element: KeyElementName,
+        context: Context[Any],
         limit: Annotated[int, Field(description="The largest number of items.", ge=1, le=250)] = 50,
     ) -> NeighborsResult:
         """Find the key elements that stand in facts together with another one, closest first.
 
         `shared` counts the facts that name both, `facts` all that a neighbor has.
         """
-        found = await self._reader.aneighbors(key_element, limit=limit)
+        found = await self._reader_in(context).aneighbors(key_element, limit=limit)
         return NeighborsResult(neighbors=[NeighborResult(**one.as_dict()) for one in found])
 
     async def list_documents(
@@ -246,6 +255,10 @@ class CorpusTools:
         documents = await self._reader.adocuments()
         page = documents[skip : skip + PAGE]
         return DocumentsResult(corpus=self._reader.corpus, total=len(documents), documents=page)
+
+    def _reader_in(self, context: Context[Any]) -> GraphReader:
+        """The reader with the quota of the request."""
+        return self._reader.at(self._reader.corpus, self._quota_of(context))
 
 
 def _stream_of(reader: GraphReader) -> Stream:
@@ -284,10 +297,12 @@ def mcp_server(
     reader: GraphReader,
     stream: Stream | None = None,
     detail: Callable[[GraphReaderError], str] = str,
+    quota_of: Callable[[Context[Any]], Quota | None] = lambda _: None,
 ) -> MCPServer[Any]:
     """Create the MCP server of the reader's corpus; `run()` serves stdin and stdout to their end.
 
-    `stream` replaces the way of asking questions; `detail` turns an error into a message.
+    `stream` replaces the way of asking questions; `detail` turns an error into a message;
+    `quota_of` gives the quota without which the holder of a request's token does not search.
     """
     server = MCPServer[Any](
         "graphreader",
@@ -296,7 +311,7 @@ def mcp_server(
         instructions=INSTRUCTIONS,
         log_level="WARNING",
     )
-    tools = CorpusTools(reader, stream)
+    tools = CorpusTools(reader, stream, quota_of)
     for tool in (
         tools.ask,
         tools.search_key_elements,

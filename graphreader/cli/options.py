@@ -179,6 +179,15 @@ McpCorpus = Annotated[str, _option("NAME", "The corpus of /mcp.")]
 ProxyHeaders = Annotated[
     bool, flag("--proxy-headers", help="Behind a proxy: trust its X-Forwarded headers.")
 ]
+TrustedProxies = Annotated[
+    list[str],
+    _option(
+        "ADDRESS",
+        "With --proxy-headers: the address or network of the proxy, if it is not this machine; "
+        "repeat for several.",
+        **_REPEATED,
+    ),
+]
 RootPath = Annotated[str, _option("PATH", "Behind a proxy: the path under which it serves this.")]
 FirstToken = Annotated[
     bool,

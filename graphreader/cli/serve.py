@@ -3,6 +3,7 @@
 import ipaddress
 import logging
 import socket
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -28,6 +29,7 @@ def serve(
     corpus: options.McpCorpus = "default",
     allowed_host: options.AllowedHosts,
     proxy_headers: options.ProxyHeaders = False,
+    trusted_proxy: options.TrustedProxies,
     root_path: options.RootPath = "",
     first_token: options.FirstToken = False,
     json_logs: options.JsonLogs = False,
@@ -51,6 +53,9 @@ def serve(
     from graphreader.graph_reader import GraphReader
     from graphreader.web.access import TokenStore
 
+    if trusted_proxy and not proxy_headers:
+        raise UsageError("--trusted-proxy names a proxy: give --proxy-headers with it.")
+    proxies = _proxies(trusted_proxy) if proxy_headers else []
     with_tokens = not _is_loopback(host) or proxy_headers or bool(root_path)
     tokens = TokenStore(settings.database_of("tokens"))
     has_tokens = bool(
@@ -67,7 +72,7 @@ def serve(
         start_embedded(settings)
     serving = ServeOptions(with_tokens, [host, *allowed_host], root_path, corpus)
     reader = GraphReader(settings=settings, server_progress=None if json_logs else start_progress())
-    server = make_server(reader, serving, proxy_headers=proxy_headers)
+    server = make_server(reader, serving, proxies=proxies)
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     print(f"GraphReader: http://{shown}:{listening.getsockname()[1]}{root_path}/", flush=True)
     if needs_first:
@@ -92,6 +97,19 @@ def _needs_extra(error: ImportError) -> UsageError:
     return UsageError(
         f'The server needs further packages: pip install "graphreader-agent[{_EXTRA}]"'
     )
+
+
+def _proxies(addresses: Sequence[str]) -> list[str]:
+    """The addresses and networks whose X-Forwarded headers are believed. Raises UsageError."""
+    for one in addresses:
+        try:
+            ipaddress.ip_network(one)
+        except ValueError:
+            raise UsageError(
+                f"--trusted-proxy {one!r} is neither an address nor a network: give it as 10.0.0.9 "
+                "or 10.0.0.0/24."
+            ) from None
+    return [*addresses] or ["127.0.0.1", "::1"]
 
 
 def _is_loopback(host: str) -> bool:

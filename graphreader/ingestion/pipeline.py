@@ -15,7 +15,7 @@ from functools import partial
 from itertools import islice
 
 from graphreader.documents import Chunk, ChunkFacts, Document
-from graphreader.errors import DecisionError, PendingError
+from graphreader.errors import DecisionError, DeletedError, PendingError
 from graphreader.ingestion.chunking import rechunk, split
 from graphreader.ingestion.embedding import EmbeddingQueue
 from graphreader.ingestion.extraction import extract
@@ -23,6 +23,7 @@ from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.parser_process import FileParser, parse
 from graphreader.ingestion.loading.sources import Source
 from graphreader.ingestion.report import (
+    SHOWN,
     ChunkProgress,
     DocumentEnd,
     DocumentReport,
@@ -51,6 +52,10 @@ FILLING_SECONDS = 0.25
 """Longest wait of a write for running extractions: many small writes cost more."""
 WRITERS = 2  # while Neo4j processes one transaction, the next is prepared and sent
 
+LOOK_SECONDS = 0.25
+"""Time in which chunks that cost nothing are extracted without another look at the corpus."""
+
+_DELETED = "It was deleted while it was being read."
 _CHANGED = "It is incomplete or was changed meanwhile: run the same `graphreader ingest` again."
 
 
@@ -76,12 +81,18 @@ class DocumentJob:
     arranged: bool = False
     sent: int = 0
     written: int = 0
+    is_deleted: bool = False
     finished: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def is_new(self) -> bool:
         """Whether the graph had nothing of the document."""
         return not self.is_retry and self.arrangement is None
+
+    @property
+    def is_in_graph(self) -> bool:
+        """Whether the graph has the document, unless it was deleted since."""
+        return self.has_node or not self.is_new
 
     @property
     def is_written(self) -> bool:
@@ -98,6 +109,8 @@ class DocumentJob:
         """Make the report; a document is incomplete if chunks failed or its nodes changed."""
         self.failed.sort(key=lambda one: one.chunk)
         error = self.failed[0].reason if self.failed else None
+        if self.is_deleted:
+            error = _DELETED
         if not (complete or self.waiting):
             error = error or _CHANGED
         return DocumentReport(
@@ -162,6 +175,10 @@ class Pipeline:
         self._usage = Usage()
         self._dropped = 0
         self._failure: DecisionError | None = None
+        self._look_seconds = LOOK_SECONDS if decider.name == OFFLINE else 0.0
+        self._created = ""  # when the corpus was created; empty: it is not in the graph yet
+        self._looking = asyncio.Lock()
+        self._looked = -LOOK_SECONDS
 
     async def run(self, sources: Sequence[Source]) -> IngestReport:
         """Read sources; report the outcome of each. Raises DecisionError; written chunks stay."""
@@ -187,13 +204,17 @@ class Pipeline:
                 self._extracted.put_nowait(None)
         except BaseExceptionGroup as errors:
             raise _first_error(errors) from None
+        ended = await self._ended()
+        if not self._failure and ended and all(one.error == _DELETED for one in ended):
+            titles = ", ".join(repr(one.title) for one in ended[:SHOWN])
+            self._failure = DeletedError(f"Deleted while being read: {titles}.")
         if self._failure:
             self._failure.spent = self._usage
             raise self._failure
         notice = self._decider.notice if self._decider.name != OFFLINE else ""  # for the report
         report = IngestReport(
             self._writer.corpus,
-            tuple(report for report in self._reports if report),
+            tuple(ended),
             replace(self._usage, seconds=round(time.monotonic() - started, 3)),
             self._decider.name,
             notes=(notice,) if notice else (),
@@ -203,9 +224,51 @@ class Pipeline:
         return report
 
     @property
+    def _is_gone(self) -> bool:
+        """Whether the corpus was deleted, so that nothing is written any more."""
+        return isinstance(self._failure, DeletedError)
+
+    @property
     def refused(self) -> int:
         """The number of texts to which the embeddings service gave no vector."""
         return self._embedding.refused
+
+    async def _look_again(self, seconds: float = 0.0) -> None:
+        """Look what was deleted meanwhile, unless a look is less than some seconds old.
+
+        Chunks that wait share one look. Raises DeletedError for the corpus, and BudgetError where
+        nothing is left of the quota; a deleted document ends by itself.
+        """
+        clock = asyncio.get_running_loop().time
+        asked = clock()
+        async with self._looking:
+            if self._looked > asked - seconds:
+                return
+            self._looked = clock()
+            if self._budget:
+                await self._budget.check_quota()
+            jobs = [one for one in self._jobs.values() if one.is_in_graph]
+            jobs = [one for one in jobs if not one.finished.is_set()]
+            created, present = await self._status.present([one.document.id for one in jobs])
+            if self._created and created != self._created:
+                raise DeletedError(
+                    f"The corpus {self._writer.corpus!r} was deleted while texts were read into it."
+                )
+            self._created = created
+            for job in jobs:
+                if job.document.id not in present:
+                    job.is_deleted = True
+                    self._end(job, complete=False)
+
+    async def _ended(self) -> list[DocumentReport]:
+        """The reports of all documents, also of those deleted after their last chunk was read."""
+        reports = [report for report in self._reports if report]
+        changed = [one.id for one in reports if one.id and one.error == _CHANGED]
+        if not changed:
+            return reports
+        _, present = await self._status.present(changed)
+        deleted = set(changed) - present
+        return [replace(one, error=_DELETED) if one.id in deleted else one for one in reports]
 
     def _fail(self, error: DecisionError) -> None:
         """Stop new work; the first failure is raised once all extracted chunks are written."""
@@ -328,7 +391,8 @@ class Pipeline:
         """Extract one chunk and queue it for writing, unless the run has failed."""
         try:
             async with self._deciding:
-                if self._failure:
+                await self._look_again(self._look_seconds)
+                if self._failure or job.is_deleted:
                     self._in_flight.release()
                     return
                 result = await extract(self._decider, job.document, chunk, self._budget)
@@ -390,6 +454,15 @@ class Pipeline:
         return batch
 
     async def _write_batch(self, batch: Sequence[_Extracted]) -> None:
+        try:
+            await self._look_again()
+        except DecisionError as error:
+            self._fail(error)
+        kept = [one for one in batch if not (one[0].is_deleted or self._is_gone)]
+        for _ in range(len(batch) - len(kept)):
+            self._in_flight.release()
+        if not (batch := kept):
+            return
         jobs = list({id(job): job for job, _ in batch}.values())
         new_nodes = [job.document for job in jobs if not (job.is_retry or job.has_node)]
         chunks = [chunk for _, chunk in batch if chunk is not None]
@@ -442,6 +515,8 @@ class Pipeline:
             self._end(job, complete=False)
 
     def _end(self, job: DocumentJob, complete: bool) -> None:
+        if job.is_deleted and job.finished.is_set():
+            return
         report = job.report(complete)
         self._reports[job.report_index] = report
         log_document_end(report)

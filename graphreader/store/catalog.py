@@ -207,6 +207,11 @@ class DocumentStatus:
         rows = await self._read("document_states", documents=list(documents))
         return {row["id"]: DocumentState(**row) for row in rows}
 
+    async def present(self, documents: Sequence[str]) -> tuple[str, set[str]]:
+        """When the corpus was created, empty if it is gone, and which documents are present."""
+        rows = await self._read("present_documents", documents=list(documents))
+        return (rows[0]["created"], set(rows[0]["documents"])) if rows else ("", set())
+
     async def chunks(self, document: str) -> dict[str, ChunkStatus]:
         """Return the status of all chunks of a document by id, also after an interrupted edit."""
         rows = await self._read("document_chunks", document=document)

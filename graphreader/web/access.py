@@ -59,6 +59,10 @@ class LimitError(BudgetError):
     """A limit of the token is reached."""
 
 
+class InvalidTokenError(LimitError):
+    """The token of a request, run or job is revoked or has expired."""
+
+
 @dataclass(frozen=True, slots=True)
 class Token:
     """An access token without its secret; times in epoch seconds.
@@ -84,6 +88,16 @@ class Token:
     def writes(self) -> bool:
         """Whether the holder may add and delete texts."""
         return self.role != "reader"
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the calls or tokens of a day are limited."""
+        return self.calls is not None or self.tokens is not None
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether the token is refused because of its age."""
+        return self.expires is not None and self.expires <= time.time()
 
 
 LOCAL = Token("local", "admin", None, 0.0, questions=100)
@@ -111,6 +125,8 @@ class TokenStore:
         """Create a token and return its secret. Raises UsageError for senseless values."""
         if not name.strip() or len(name) > 100 or not name.isprintable():
             raise UsageError("A token's name has 1 to 100 printable characters: choose another.")
+        if name == LOCAL.name:
+            raise UsageError(f"{name!r} names the user of a server without tokens: choose another.")
         if role not in get_args(Role):
             raise UsageError(f"There is no role {role!r}: choose {', '.join(get_args(Role))}.")
         if (role == "admin") == bool(corpora):
@@ -140,8 +156,7 @@ class TokenStore:
         query = f"SELECT {_COLUMNS} FROM tokens WHERE hash = ?"
         rows = self._database.read(query, _hash(secret))
         token = _token(rows[0]) if rows else None
-        expired = token and token.expires is not None and token.expires <= time.time()
-        return None if expired else token
+        return None if token and token.has_expired else token
 
     async def afind(self, secret: str) -> Token | None:
         """Return the token with this secret, without blocking, like `find`."""
@@ -151,9 +166,14 @@ class TokenStore:
         """Run `work`, which calls blocking methods, in the database's thread."""
         return await self._database.arun(lambda: work(self))
 
-    def named(self, name: str) -> Token | None:
-        """Return the token with a name, unless it is revoked."""
-        return next((one for one in self.all() if one.name == name), None)
+    def valid(self, name: str) -> Token:
+        """Return the token with a name. Raises InvalidTokenError if it is revoked or expired."""
+        rows = self._database.read(f"SELECT {_COLUMNS} FROM tokens WHERE name = ?", name)
+        token = _token(rows[0]) if rows else None
+        if token is None or token.has_expired:
+            state = "has expired" if token else "is revoked"
+            raise InvalidTokenError(f"The token {name!r} {state}: use another one.")
+        return token
 
     def all(self) -> list[Token]:
         """Return all tokens that are not revoked, sorted by name."""
@@ -165,9 +185,14 @@ class TokenStore:
         if not self._database.write("DELETE FROM tokens WHERE name = ?", (name,)):
             raise UsageError(f"There is no token {name!r}: `graphreader token list` shows them.")
 
-    def check_day(self, token: Token) -> None:
-        """Raise LimitError if today's calls or tokens are used up."""
-        if token.calls is None and token.tokens is None:
+    def check(self, token: Token) -> None:
+        """Raise InvalidTokenError, or LimitError if today's calls or tokens are used up.
+
+        A token that was made since under the name of a revoked one is another token.
+        """
+        if self.valid(token.name).created != token.created:
+            raise InvalidTokenError(f"The token {token.name!r} is revoked: use another one.")
+        if not token.is_limited:
             return
         query = "SELECT calls, tokens FROM spent WHERE name = ? AND day = ?"
         rows = self._database.read(query, token.name, _today())
@@ -181,13 +206,14 @@ class TokenStore:
                     "(UTC), or with another token."
                 )
 
-    def quota(self, token: Token) -> "DayQuota | None":
-        """Return the daily quota of a token; None without a limit."""
-        limited = token.calls is not None or token.tokens is not None
-        return DayQuota(self, token) if limited else None
+    def quota(self, token: Token) -> "DayQuota":
+        """Return the daily quota of a token, which ends when the token is no longer valid."""
+        return DayQuota(self, token)
 
     def spend(self, token: Token, calls: int, tokens: int) -> None:
-        """Add the calls and tokens of a request to today's count."""
+        """Add the calls and tokens of a request to today's count, for a token with limits."""
+        if not token.is_limited:
+            return
         self._database.write(
             "INSERT INTO spent (name, day, calls, tokens) VALUES (?, ?, ?, ?) "
             "ON CONFLICT (name, day) DO UPDATE SET "
@@ -202,16 +228,23 @@ class TokenStore:
 
 @dataclass(frozen=True, slots=True)
 class DayQuota:
-    """The calls and tokens of a day, which all runs and jobs of a token share (a `Quota`)."""
+    """The calls and tokens of a day, which all runs and jobs of a token share (a `Quota`).
+
+    Nothing is left of it once the token is revoked or has expired.
+    """
 
     store: TokenStore
     token: Token
+
+    async def check(self) -> None:
+        """Raise LimitError if nothing is left."""
+        await self.store.arun(lambda store: store.check(self.token))
 
     async def take(self, tokens: int) -> None:
         """Reserve one call and `tokens` tokens. Raises LimitError."""
 
         def reserve(store: TokenStore) -> None:
-            store.check_day(self.token)
+            store.check(self.token)
             store.spend(self.token, 1, tokens)
 
         await self.store.arun(reserve)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -23,6 +23,7 @@ from graphreader.errors import GraphReaderError
 from graphreader.graph_reader import GraphReader
 from graphreader.web import chat_completions, corpora, page_routes, questions, run_page
 from graphreader.web.access import NotAllowedError, TokenStore
+from graphreader.web.connections import Connection
 from graphreader.web.jobs import Jobs
 from graphreader.web.live_runs import LiveRuns
 from graphreader.web.mcp_http import McpServers
@@ -141,17 +142,21 @@ async def measured(request: Request) -> Response:
 
 
 def make_server(
-    reader: GraphReader, options: ServeOptions, *, proxy_headers: bool = False, grace: int = 10
+    reader: GraphReader, options: ServeOptions, *, proxies: Sequence[str] = (), grace: int = 10
 ) -> uvicorn.Server:
-    """Create the server of the application; connections have `grace` seconds to end."""
+    """Create the server of the application; connections have `grace` seconds to end.
+
+    The X-Forwarded headers of requests from the addresses or networks `proxies` are believed.
+    """
     config = uvicorn.Config(
         create_app(reader, options),
-        http="h11",  # strict, and independent of what is installed
+        http=Connection,  # by h11: strict, and independent of what is installed
         log_config=None,
         log_level="warning",
         access_log=False,
-        proxy_headers=proxy_headers,
-        forwarded_allow_ips="*",
+        ws="none",
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
         server_header=False,
         timeout_graceful_shutdown=grace,
     )

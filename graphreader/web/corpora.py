@@ -22,7 +22,7 @@ from starlette.background import BackgroundTask
 from graphreader.documents import check_corpus_name, without_controls
 from graphreader.errors import UnknownDocumentError, UsageError
 from graphreader.ingestion.loading.formats import MAX_BYTES, SUFFIXES
-from graphreader.web.jobs import Job
+from graphreader.web.jobs import REFUSED, Job
 from graphreader.web.services import (
     EventStream,
     Paged,
@@ -71,7 +71,9 @@ async def stats(corpus: Readable, server: ServicesDep) -> dict[str, Any]:
 
 @router.delete("/api/corpora/{corpus}")
 async def delete_corpus(corpus: Writable, server: ServicesDep) -> dict[str, int]:
-    """Delete a whole corpus."""
+    """Delete a whole corpus, and cancel its jobs."""
+    await server.resources.catalog(corpus)  # raises UnknownCorpusError
+    await server.jobs.cancel_all(corpus)
     return {"deleted": await server.reader.at(corpus).adelete(everything=True)}
 
 
@@ -107,11 +109,13 @@ async def upload(
     document, so that a later file with this name replaces it.
     """
     check_corpus_name(corpus)
-    if server.tokens:
-        await server.tokens.arun(lambda tokens: tokens.check_day(visitor))
+    if quota := server.runs.quota_of(visitor):
+        await quota.check()
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     job = server.jobs.new_id()
     folder = server.jobs.folder_of(job)
+    length = request.headers.get("content-length", "")
+    await server.jobs.reserve(job, int(length) if length.isdecimal() else MOST_UPLOADED)
     try:
         if kind == b"multipart/form-data" and b"boundary" in options:
             names = await _receive_files(request, options[b"boundary"], folder)
@@ -124,7 +128,7 @@ async def upload(
             )
         queued = await server.jobs.submit(job, corpus, visitor.name, names)
     except BaseException:
-        await asyncio.to_thread(shutil.rmtree, folder, True)
+        await server.jobs.discard(job)
         raise
     headers = {"Location": f"/api/jobs/{queued.job}"}
     return JSONResponse(asdict(queued), HTTPStatus.ACCEPTED, headers)
@@ -133,6 +137,8 @@ async def upload(
 @router.post("/api/corpora/{corpus}/retry", status_code=HTTPStatus.ACCEPTED)
 async def retry(corpus: Writable, server: ServicesDep, visitor: Visitor) -> Response:
     """Extract the facts of all chunks without facts; the reply is the job."""
+    if quota := server.runs.quota_of(visitor):
+        await quota.check()
     queued = await server.jobs.submit(server.jobs.new_id(), corpus, visitor.name, ())
     headers = {"Location": f"/api/jobs/{queued.job}"}
     return JSONResponse(asdict(queued), HTTPStatus.ACCEPTED, headers)
@@ -143,6 +149,7 @@ class _Files:
 
     def __init__(self, folder: Path) -> None:
         self.names: list[str] = []
+        self.refusals: list[str] = []
         self.whole = False
         self._folder = folder
         self._header = b""
@@ -191,20 +198,30 @@ class _Files:
         if b"filename" not in options:
             return
         name = upload_name(options[b"filename"].decode("utf-8", "replace"))
-        if not name.lower().endswith(SUFFIXES):
-            raise UsageError(f"{name!r:.200} is of no known format: {', '.join(SUFFIXES)}.")
-        self._file = open_numbered(self._folder, len(self.names), name)
         self.names.append(name)
+        if name.lower().endswith(SUFFIXES):
+            self._file = open_numbered(self._folder, len(self.names) - 1, name)
+        else:
+            self._refuse(f"{name!r:.200} is of no known format: {', '.join(SUFFIXES)}.")
 
     def _write(self, data: bytes, start: int, end: int) -> None:
         if self._file:
             self._size += end - start
             if self._size > MAX_BYTES:
-                raise UsageError(
+                self.close()
+                shutil.rmtree(self._folder / str(len(self.names) - 1))
+                self._refuse(
                     f"{self.names[-1]!r:.200} has more than the limit of {MAX_BYTES >> 20} MiB: "
                     "cut it into smaller files."
                 )
-            self._file.write(data[start:end])
+            else:
+                self._file.write(data[start:end])
+
+    def _refuse(self, reason: str) -> None:
+        """Keep the reason why the current file is not read, in place of the file."""
+        self.refusals.append(reason)
+        with open_numbered(self._folder, len(self.names) - 1, f"reason{REFUSED}") as file:
+            file.write(reason.encode())
 
     def close(self) -> None:
         """Close the current file."""
@@ -227,6 +244,8 @@ async def _receive_files(request: Request, boundary: bytes, folder: Path) -> lis
         raise UsageError("The request ends before its last boundary: send it again.")
     if not files.names:
         raise UsageError("The request has no file: send each as a part with a filename.")
+    if len(files.refusals) == len(files.names):
+        raise UsageError(files.refusals[0])
     if len(set(files.names)) < len(files.names):
         raise UsageError("Two files of the request have the same name: give each its own.")
     return files.names
@@ -322,18 +341,21 @@ async def cancel_job(job: str, server: ServicesDep, visitor: Visitor) -> None:
 async def search(
     corpus: Readable,
     server: ServicesDep,
+    visitor: Visitor,
     text: Annotated[str, Query(max_length=2_000, description="Words, a name or a question.")],
     limit: Annotated[int, Query(ge=1, le=1000)] = 20,
 ) -> dict[str, Any]:
     """Search key elements by words and by meaning, best first."""
-    found = await server.reader.at(corpus).asearch(text, limit=limit)
+    found = await server.reader_of(visitor, corpus).asearch(text, limit=limit)
     return {"key_elements": [one.as_dict() for one in found]}
 
 
 @router.get("/api/corpora/{corpus}/key-elements/{element}/facts")
-async def facts(element: str, corpus: Readable, server: ServicesDep) -> dict[str, Any]:
+async def facts(
+    element: str, corpus: Readable, server: ServicesDep, visitor: Visitor
+) -> dict[str, Any]:
     """Read the atomic facts that name a key element, by its id, name or wording."""
-    return (await server.reader.at(corpus).afacts(element)).as_dict()
+    return (await server.reader_of(visitor, corpus).afacts(element)).as_dict()
 
 
 @router.get("/api/corpora/{corpus}/key-elements/{element}/neighbors")
@@ -341,10 +363,11 @@ async def neighbors(
     element: str,
     corpus: Readable,
     server: ServicesDep,
+    visitor: Visitor,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> dict[str, Any]:
     """Find the key elements that share facts with a key element, most shared facts first."""
-    found = await server.reader.at(corpus).aneighbors(element, limit=limit)
+    found = await server.reader_of(visitor, corpus).aneighbors(element, limit=limit)
     return {"neighbors": [one.as_dict() for one in found]}
 
 

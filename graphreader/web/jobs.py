@@ -8,16 +8,17 @@ import shutil
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 from uuid import uuid4
 
 from graphreader.database import Row, database_at
-from graphreader.errors import GraphReaderError, Neo4jUnavailableError, RunsError, UsageError
+from graphreader.errors import GraphReaderError, Neo4jUnavailableError, RunsError
 from graphreader.graph_reader import GraphReader
-from graphreader.ingestion.loading.sources import uploaded
+from graphreader.ingestion.loading.content import Refused
+from graphreader.ingestion.loading.sources import Source, uploaded
 from graphreader.ingestion.report import (
     ChunkProgress,
     DocumentEnd,
@@ -30,12 +31,21 @@ from graphreader.ingestion.report import (
 )
 from graphreader.llm.protocols import Quota
 from graphreader.waiting import Waiting
-from graphreader.web.access import AccessError, TokenStore
+from graphreader.web.access import (
+    LOCAL,
+    AccessError,
+    InvalidTokenError,
+    LimitError,
+    TokenStore,
+)
 from graphreader.web.problems import detail_of
 
 State = Literal["queued", "running", "finished", "failed", "cancelled"]
 _OPEN = ("queued", "running")
 KEPT = 200  # finished jobs
+MOST_WAITING = 4 << 30  # bytes of all uploads that are received or wait
+REFUSED = ".refused"  # suffix of a file with the reason why an uploaded file is not read
+_SMALLEST = 4096  # bytes that a file takes at least
 _POLL_SECONDS = 2.0  # between two checks for jobs of other servers
 _OUTAGE_SECONDS = 5.0  # after which a job that has lost Neo4j continues
 _TABLES = """
@@ -196,9 +206,14 @@ class JobStore:
         """Return the latest jobs of a corpus, newest first."""
         return await self._jobs("WHERE corpus = ? ORDER BY created DESC, id LIMIT ?", corpus, most)
 
-    async def claim(self) -> Job | None:
-        """Return the oldest waiting job of a corpus without a working server; lock the corpus."""
+    async def claim(self, *, with_tokens: bool) -> Job | None:
+        """Return the oldest waiting job of a corpus without a working server; lock the corpus.
+
+        The jobs of tokens belong to servers `with_tokens`, which check them; other jobs do not.
+        """
         for job in await self._jobs("WHERE state IN ('queued', 'running') ORDER BY created, id"):
+            if (job.holder != LOCAL.name) != with_tokens:
+                continue
             lock = _lock_of(job.corpus)
             if await self._database.arun(partial(self._database.try_lock, lock)):
                 now = await self.find(job.job)
@@ -210,6 +225,22 @@ class JobStore:
     async def release(self, job: Job) -> None:
         """Release the lock of a corpus after a job."""
         await self._database.arun(lambda: self._database.unlock(_lock_of(job.corpus)))
+
+    async def lock_upload(self, job: str) -> bool:
+        """Mark an upload as being received, until the process ends; False: another process does."""
+        lock = partial(self._database.try_lock, _lock_of_upload(job))
+        return await self._database.arun(lock)
+
+    async def unlock_upload(self, job: str) -> None:
+        """Mark an upload as received."""
+        await self._database.arun(partial(self._database.unlock, _lock_of_upload(job)))
+
+    async def waiting_bytes(self) -> int:
+        """The size of the files in the database."""
+        if not self.is_shared:
+            return 0
+        query = "SELECT coalesce(sum(octet_length(content)), 0) FROM job_files"
+        return int((await self._database.aread(query))[0][0])
 
     async def forget_old(self) -> None:
         """Delete all finished jobs except the newest."""
@@ -233,8 +264,31 @@ def _file_in(folder: Path, number: int) -> Path:
     return next(folder.joinpath(str(number)).iterdir())
 
 
+def _source(path: Path, name: str) -> Source:
+    """The source for an uploaded file, or for the reason why it was refused."""
+    source = uploaded(path, name)
+    if path.suffix != REFUSED:
+        return source
+    title, reason = PurePosixPath(name).stem, path.read_text("utf-8")
+    return replace(source, title=title, read=lambda *_: [Refused(title, source.name, reason)])
+
+
+def _size_of(folder: Path) -> int:
+    """The bytes of the files in a folder, with those that small files take."""
+    files = [one for one in folder.rglob("*") if one.is_file()]
+    return sum(max(one.stat().st_size, _SMALLEST) for one in files)
+
+
 def _lock_of(corpus: str) -> int:
-    return int(hashlib.sha256(f"jobs of {corpus}".encode()).hexdigest()[:15], 16)
+    return _lock_number(f"jobs of {corpus}")
+
+
+def _lock_of_upload(job: str) -> int:
+    return _lock_number(f"upload of {job}")
+
+
+def _lock_number(name: str) -> int:
+    return int(hashlib.sha256(name.encode()).hexdigest()[:15], 16)
 
 
 def _job(row: Row) -> Job:
@@ -260,12 +314,31 @@ class Jobs:
         self._worker: asyncio.Task[None] | None = None
         self._current: tuple[str, asyncio.Task[None]] | None = None
         self._progress: dict[str, JobProgress] = {}
+        self._bytes: dict[str, int] = {}  # of uploads that are received, or wait here
         self._changed = asyncio.Event()
         self._is_closed = False
 
     def start(self) -> None:
         """Start the worker."""
         self._worker = asyncio.create_task(self._work())
+
+    async def reserve(self, job: str, size: int) -> None:
+        """Reserve room for the files of a new job, of `size` bytes at most. Raises LimitError."""
+        self._bytes[job] = size
+        waiting = sum(self._bytes.values()) + await self.store.waiting_bytes()
+        if waiting > MOST_WAITING:
+            del self._bytes[job]
+            raise LimitError(
+                f"The files that wait to be read have up to {waiting >> 20:,} MiB with these, more "
+                f"than {MOST_WAITING >> 20:,}: wait until a job has ended."
+            )
+        await self.store.lock_upload(job)
+
+    async def discard(self, job: str) -> None:
+        """Delete the files of a job that is not to be done, or is done."""
+        await asyncio.to_thread(shutil.rmtree, self.folder_of(job), True)
+        if self._bytes.pop(job, None) is not None:
+            await self.store.unlock_upload(job)
 
     async def aclose(self) -> None:
         """Stop the worker and end all streams; an interrupted job continues at the next start."""
@@ -290,7 +363,10 @@ class Jobs:
         new = Job(job, corpus, holder, tuple(names), "queued", now, now)
         await self.store.add(new, self.folder_of(job))
         if self.store.is_shared:
-            await self._delete_files(new)
+            await self.discard(job)
+        elif job in self._bytes:
+            self._bytes[job] = await asyncio.to_thread(_size_of, self.folder_of(job))
+            await self.store.unlock_upload(job)
         self._wake.set()
         return new
 
@@ -298,15 +374,21 @@ class Jobs:
         """The progress of a job that runs here: documents, vectors, merging, current waiting."""
         return progress.as_dict() if (progress := self._progress.get(job)) else {}
 
-    async def cancel(self, job: Job) -> None:
+    async def cancel(self, job: Job, reason: str | None = None) -> None:
         """Cancel a job; the texts that it has read stay."""
         if job.state in _OPEN:
-            await self.store.change(job.job, "cancelled")
+            await self.store.change(job.job, "cancelled", error=reason)
             if self._current and self._current[0] == job.job:
                 self._current[1].cancel()
                 await asyncio.gather(self._current[1], return_exceptions=True)
-            await self._delete_files(job)
+            await self.discard(job.job)
         self._notify()
+
+    async def cancel_all(self, corpus: str) -> None:
+        """Cancel all jobs of a corpus that is to be deleted."""
+        for job in await self.store.all():
+            if job.corpus == corpus:
+                await self.cancel(job, "The corpus was deleted.")
 
     async def watch(self, job: str) -> AsyncIterator[Mapping[str, Any]]:
         """Yield the job with its progress after each change, until it has ended."""
@@ -318,19 +400,31 @@ class Jobs:
                 yield (latest := state)
             if found.state not in _OPEN or self._is_closed:
                 return
-            await self._wait_for(changed)
+            await self._wait_for(changed, _POLL_SECONDS if self.store.is_shared else None)
+
+    async def _delete_cut_uploads(self) -> None:
+        """Delete the files of uploads that an ended process has not received to the end."""
+        for folder in await asyncio.to_thread(lambda: [*self._folder.glob("*")]):
+            job = await self.store.find(folder.name)
+            if job and job.state in _OPEN:
+                self._bytes[job.job] = await asyncio.to_thread(_size_of, folder)
+            elif await self.store.lock_upload(folder.name):
+                await asyncio.to_thread(shutil.rmtree, folder, True)
+                await self.store.unlock_upload(folder.name)
 
     async def _work(self) -> None:
+        with suppress(RunsError):
+            await self._delete_cut_uploads()
         while True:
             self._wake.clear()
             try:
-                job = await self.store.claim()
+                job = await self.store.claim(with_tokens=self._tokens is not None)
             except RunsError as error:
                 logger.warning("%s", error)
                 await asyncio.sleep(_OUTAGE_SECONDS)
                 continue
             if job is None:
-                await self._wait_for(self._wake)
+                await self._wait_for(self._wake, _POLL_SECONDS)
                 continue
             task = asyncio.create_task(self._read(job))
             self._current = job.job, task
@@ -339,7 +433,11 @@ class Jobs:
                     if await self._is_cancelled(job):
                         task.cancel()
                         await asyncio.gather(task, return_exceptions=True)
-                        await self._delete_files(job)
+                        await self.discard(job.job)
+                    elif refusal := await self._refusal(job):
+                        task.cancel()
+                        await asyncio.gather(task, return_exceptions=True)
+                        await self._end(job, "failed", None, refusal)
             finally:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
@@ -347,10 +445,10 @@ class Jobs:
                 self._progress.pop(job.job, None)
                 await self.store.release(job)
 
-    async def _wait_for(self, event: asyncio.Event) -> None:
-        """Wait for an event of this server, at most _POLL_SECONDS if other servers work as well."""
+    async def _wait_for(self, event: asyncio.Event, seconds: float | None) -> None:
+        """Wait for an event of this server, perhaps only for some seconds."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(_POLL_SECONDS if self.store.is_shared else None):
+            async with asyncio.timeout(seconds):
                 await event.wait()
 
     async def _is_cancelled(self, job: Job) -> bool:
@@ -360,8 +458,26 @@ class Jobs:
             return now is None or now.state == "cancelled"
         return False
 
-    async def _delete_files(self, job: Job) -> None:
-        await asyncio.to_thread(shutil.rmtree, self.folder_of(job.job), True)
+    async def _refusal(self, job: Job) -> str:
+        """The reason why the token of a job no longer allows it; empty: it does."""
+        try:
+            with suppress(AccessError):
+                await self._quota_of(job)
+        except InvalidTokenError as error:
+            return str(error)
+        return ""
+
+    async def _quota_of(self, job: Job) -> Quota | None:
+        """The quota of a job. Raises InvalidTokenError, also if the token opens less now."""
+        if self._tokens is None:
+            return None
+        token = await self._tokens.arun(lambda tokens: tokens.valid(job.holder))
+        if not (token.writes and token.sees(job.corpus)):
+            raise InvalidTokenError(
+                f"The token {job.holder!r} is a new one, which may not change this corpus: send "
+                "the texts with another one."
+            )
+        return self._tokens.quota(token)
 
     async def _read(self, job: Job) -> None:
         with suppress(RunsError):
@@ -376,16 +492,11 @@ class Jobs:
         state: State = "finished"
         report: Mapping[str, Any] | None = None
         error: str | None = None
-        quota: Quota | None = None
         try:
-            if self._tokens:
-                token = await self._tokens.arun(lambda tokens: tokens.named(job.holder))
-                if token is None:
-                    raise UsageError(f"The token {job.holder!r} is revoked: use another one.")
-                quota = self._tokens.quota(token)
+            quota = await self._quota_of(job)
             folder = self.folder_of(job.job)
             await self.store.fetch_files(job, folder)
-            sources = [uploaded(_file_in(folder, n), name) for n, name in enumerate(job.files)]
+            sources = [_source(_file_in(folder, n), name) for n, name in enumerate(job.files)]
             reader = self._reader.at(job.corpus, quota)
             if sources:
                 found = await reader.aingest(*sources, progress=follow)
@@ -409,13 +520,19 @@ class Jobs:
         except Exception as failure:
             logger.error("The job %s failed", job.job, exc_info=failure)
             state, error = "failed", f"An unexpected error occurred ({type(failure).__name__})."
+        await self._end(job, state, report, error)
+
+    async def _end(
+        self, job: Job, state: State, report: Mapping[str, Any] | None, error: str | None
+    ) -> None:
+        """Record the end of a job, and delete its files."""
         try:
             await self.store.change(job.job, state, report, error)
             await self.store.forget_old()
         except RunsError:
             await asyncio.sleep(_OUTAGE_SECONDS)
             return  # a repetition would find all texts read
-        await self._delete_files(job)
+        await self.discard(job.job)
         self._notify()
 
     def _notify(self) -> None:

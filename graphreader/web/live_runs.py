@@ -174,7 +174,7 @@ class LiveRuns:
         LimitError.
         """
         if self._tokens and not self._running(request.run):
-            await self._tokens.arun(lambda tokens: tokens.check_day(token))
+            await self._tokens.arun(lambda tokens: tokens.check(token))
         if self._is_closed:
             raise RunsError("The server is about to end: ask again when it has started.")
         now = time.monotonic()
@@ -200,7 +200,7 @@ class LiveRuns:
         return live
 
     def quota_of(self, token: Token) -> Quota | None:
-        """Return the quota of a token; None without a limit."""
+        """Return the quota of a token; None for a server without tokens."""
         return self._tokens.quota(token) if self._tokens else None
 
     async def stop(self, run: str) -> bool:

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from graphreader.agent.events import Event
 from graphreader.mcp_server import Stream, mcp_server
 from graphreader.runs import RunRequest
+from graphreader.web.access import Token
 from graphreader.web.problems import NO_CORPUS, detail_of, problem
 from graphreader.web.services import Services, corpus_of_run, services
 
@@ -51,7 +52,12 @@ class McpServers:
             await self._end(corpus)
 
     async def _begin(self, services: Services, corpus: str) -> tuple[ASGIApp, asyncio.Task[None]]:
-        server = mcp_server(services.reader.at(corpus), _asking(services, corpus), detail_of)
+        server = mcp_server(
+            services.reader.at(corpus),
+            _asking(services, corpus),
+            detail_of,
+            lambda context: services.runs.quota_of(_token_of(context)),
+        )
         app = server.streamable_http_app(
             streamable_http_path="/",
             stateless_http=True,
@@ -76,14 +82,19 @@ class McpServers:
             await asyncio.gather(task, return_exceptions=True)
 
 
+def _token_of(context: Context[Any]) -> Token:
+    """The token of the request in which a tool is called."""
+    token: Token = cast(Request, context.request_context.request).state.token
+    return token
+
+
 def _asking(services: Services, corpus: str) -> Stream:
     """Return a function that asks questions as runs of the request's token, with its limits."""
 
     async def stream(
         question: str, follow: str | None, context: Context[Any]
     ) -> AsyncGenerator[Event]:
-        request = cast(Request, context.request_context.request)
-        token = request.state.token
+        token = _token_of(context)
         if follow is not None:
             await corpus_of_run(services, token, follow)
         events = asyncio.Queue[Event | None]()

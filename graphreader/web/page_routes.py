@@ -353,7 +353,7 @@ async def search_page(
     elements: list[Any] = []
     hits: list[Any] = []
     if text.strip():
-        reader = server.reader.at(corpus)
+        reader = server.reader_of(visitor, corpus)
         explorer = await server.resources.explorer(corpus)
         elements, (scored,) = await asyncio.gather(
             reader.asearch(text, limit=30), explorer.search([text], 10)
@@ -373,7 +373,7 @@ async def element_page(
     neighbors: Annotated[int, Query(ge=1, le=_MOST_NEIGHBORS)] = 30,
 ) -> Response:
     """The page of a key element with its facts and neighborhood."""
-    reader = server.reader.at(corpus)
+    reader = server.reader_of(visitor, corpus)
     facts = await reader.afacts(element)
     near = await reader.aneighbors(facts.element.id, limit=min(neighbors, MAX_LIMIT))
     root = root_of(request)

@@ -1,5 +1,6 @@
 """Errors as problem details (RFC 9457), with the messages of the command line."""
 
+import errno
 import logging
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
@@ -24,14 +25,16 @@ from graphreader.errors import (
     UsageError,
 )
 from graphreader.settings import redact
-from graphreader.web.access import AccessError, LimitError, NotAllowedError
+from graphreader.web.access import AccessError, InvalidTokenError, LimitError, NotAllowedError
 
 logger = logging.getLogger("graphreader.web")
 MEDIA_TYPE = "application/problem+json"
 NO_CORPUS = "There is no such corpus, or this token does not open it."
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _UNKNOWN = (UnknownCorpusError, UnknownDocumentError, UnknownKeyElementError, UnknownRunError)
 _STATUSES: tuple[tuple[type | tuple[type, ...], HTTPStatus], ...] = (
     (_UNKNOWN, HTTPStatus.NOT_FOUND),
+    (InvalidTokenError, HTTPStatus.UNAUTHORIZED),
     (LimitError, HTTPStatus.TOO_MANY_REQUESTS),
     ((UsageError, BudgetError), HTTPStatus.UNPROCESSABLE_ENTITY),
     (DecisionError, HTTPStatus.BAD_GATEWAY),
@@ -90,6 +93,14 @@ def add_handlers(app: FastAPI, as_page: Refusal) -> None:
         ]
         detail = "; ".join(f"{one['at']}: {one['message']}" for one in errors[:5]) + "."
         return answer(request, HTTPStatus.UNPROCESSABLE_ENTITY, detail, errors=errors)
+
+    @app.exception_handler(OSError)
+    async def failing_disk(request: Request, error: OSError) -> Response:
+        if error.errno not in _FULL:
+            return await unexpected(request, error)
+        logger.error("A request failed: %s", error.strerror)
+        detail = "The disk of the server is full: make room there, and send it again."
+        return answer(request, HTTPStatus.INSUFFICIENT_STORAGE, detail)
 
     @app.exception_handler(Exception)
     async def unexpected(request: Request, error: Exception) -> Response:

@@ -46,6 +46,7 @@ _HOST = re.compile(r"(?P<name>[\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?", re.ASCII | re
 _MOST_FAILURES, _FAILURE_SECONDS, _MOST_ADDRESSES = 20, 60.0, 1_000
 """Largest number of refused tokens per address in these seconds; further tokens have to wait."""
 BODY_SECONDS = 60.0  # longest silence while a request's body is sent
+SLOWEST_BODY = 1_000  # bytes a second, after the first BODY_SECONDS
 CHECK_SECONDS = 3.0
 """Interval in which the token of a running request is checked again."""
 
@@ -198,17 +199,20 @@ def _set_token(scope: MutableMapping[str, Any], token: Token) -> None:
 
 
 def _in_time(receive: Receive) -> Receive:
-    """Wrap `receive` so that a body that stalls for BODY_SECONDS ends the request."""
-    is_whole = False
+    """Wrap `receive` so that a body that stalls, or drips, ends the request."""
+    is_whole, size, clock = False, 0, asyncio.get_running_loop().time
+    began = clock()
 
     async def receiving() -> Message:
-        nonlocal is_whole
+        nonlocal is_whole, size
+        left = BODY_SECONDS + min(0.0, began + size / SLOWEST_BODY - clock())
         try:
-            async with asyncio.timeout(None if is_whole else BODY_SECONDS):
+            async with asyncio.timeout(None if is_whole else left):
                 message = await receive()
         except TimeoutError:
-            detail = f"Nothing was sent for {BODY_SECONDS:.0f} seconds: send it again."
+            detail = f"The body came too slowly, for {BODY_SECONDS:.0f} seconds: send it again."
             raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, detail) from None
+        size += len(message.get("body", b""))
         is_whole = is_whole or not message.get("more_body")
         return message
 

@@ -33,6 +33,10 @@ class Services:
     runs: LiveRuns
     jobs: Jobs
 
+    def reader_of(self, visitor: Token, corpus: str) -> GraphReader:
+        """A reader of a corpus that searches while the visitor's calls of the day are left."""
+        return self.reader.at(corpus, self.runs.quota_of(visitor))
+
     async def stop(self) -> None:
         """Stop runs, which can be resumed, and jobs, which continue after the next start."""
         await self.runs.aclose()

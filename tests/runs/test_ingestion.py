@@ -1,18 +1,23 @@
 """Reading texts in: what is asked of the decider, and what ends up in the graph."""
 
 import asyncio
+import re
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from graphreader.errors import (
+    DeletedError,
     EmbeddingMismatchError,
     ReplyError,
     SettingsError,
     StoreError,
+    UnknownCorpusError,
 )
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.extraction import ExtractionTask
@@ -270,3 +275,68 @@ def test_two_readers(neo4j: Settings, corpus: str, texts: Path) -> None:
 
     assert [report.complete for report in reports] == [True, True]
     assert digest.content(neo4j, corpus) == alone
+
+
+# What another process deletes while it is read is asked for no more, and not written again; the
+# ingest ends with one sentence, or goes on with the other documents.
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("corpus", "was deleted while texts were read into it."),
+        ("corpus without the document", "was deleted while texts were read into it."),
+        ("only document", "Deleted while being read: 'b'."),
+        ("b", ""),
+    ],
+)
+def test_deleted_meanwhile(
+    neo4j: Settings, corpus: str, tmp_path: Path, what: str, words: str
+) -> None:
+    many = [f"Anna{n} met Bert{n} in Town{n}." for n in range(300)]
+    old = world.write_files(tmp_path / "old", {"a": SENTENCES})
+    new = world.write_files(tmp_path / "new", {"b": many, "c": SENTENCES})
+    asked_for, deleted = list[str](), threading.Event()
+    first = 1 if what == "corpus without the document" else 120
+
+    def delete() -> None:
+        while what != "corpus without the document" and "b" not in titles(other):
+            time.sleep(0.02)
+        if what.startswith("corpus"):
+            other.delete(everything=True)
+        elif "b" in titles(other):
+            other.delete("b")
+
+    async def reply(task: ExtractionTask) -> Any:
+        asked_for.append(task.text)
+        if len(asked_for) == first:
+            await asyncio.to_thread(delete)
+            deleted.set()
+        while len(asked_for) >= first and not deleted.is_set():
+            await asyncio.sleep(0.01)
+        return world.extraction(FACTS)(task)
+
+    decider = world.scripted(FACTS, {ExtractionTask: reply})
+    with (
+        world.reader(neo4j, corpus, decider) as reader,
+        world.reader(neo4j, corpus, world.scripted(FACTS, {})) as other,
+    ):
+        other.ingest(old)
+        if words:
+            sources = [new / "b.txt"] if what == "only document" else [new]
+            with pytest.raises(DeletedError, match=re.escape(words)):
+                reader.ingest(*sources)
+        else:
+            report = reader.ingest(new)
+            ends = {one.title: (one.status, one.error) for one in report.documents}
+            assert ends["c"] == ("read", None)
+            assert ends["b"] == ("incomplete", "It was deleted while it was being read.")
+        left = titles(other)
+
+    assert left == {"b": {"a", "c"}, "only document": {"a"}}.get(what, set())
+    assert len(asked_for) < first + 60
+
+
+def titles(reader: GraphReader) -> set[str]:
+    """The titles of the documents; none where there is no corpus."""
+    with suppress(UnknownCorpusError):
+        return {one.title for one in reader.documents()}
+    return set()

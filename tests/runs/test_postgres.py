@@ -183,7 +183,7 @@ def test_tokens(address: str) -> None:
         store.spend(token, 1, 100)
     for store in (one, other):
         with pytest.raises(LimitError):
-            store.check_day(token)
+            store.check(token)
     with pytest.raises(UsageError, match="already"):
         other.create("anna", "admin")
     other.revoke("anna")

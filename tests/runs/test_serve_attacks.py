@@ -1,13 +1,19 @@
 """Attacks on `graphreader serve`, each a line of a table, against a real server."""
 
+import asyncio
 import io
+import os
 import socket
 import sqlite3
+import subprocess
+import sys
+import time
 import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import httpx
@@ -15,14 +21,20 @@ import pytest
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
+from graphreader.errors import UsageError
 from graphreader.settings import Settings
-from graphreader.web import protection
+from graphreader.web import connections, protection
+from graphreader.web import jobs as web_jobs
 from graphreader.web.access import TokenStore
+from graphreader.web.jobs import Job, JobStore
 from graphreader.web.protection import Protection
+from tests.runs import world
+from tests.runs.faults import disk
 from tests.runs.web_server import (
     OTHER,
     OWN,
     QUESTION,
+    Gate,
     begun_run,
     client,
     finished_job,
@@ -360,11 +372,17 @@ async def test_open_paths(tmp_path: Path, path: str) -> None:
     assert answer.status_code == 401
 
 
-# A client cannot make itself another address where no proxy is announced.
-@pytest.mark.parametrize(("proxy", "statuses"), [(False, {401, 429}), (True, {401})])
-def test_forged_addresses(neo4j: Settings, tmp_path: Path, proxy: bool, statuses: set[int]) -> None:
+# A client cannot make itself another address, unless it is an announced proxy.
+@pytest.mark.parametrize(
+    ("proxies", "statuses"),
+    [([], {401, 429}), (["127.0.0.0/30"], {401}), (["10.1.2.3", "10.0.0.0/8"], {401, 429})],
+    ids=["none", "this machine", "another machine"],
+)
+def test_forged_addresses(
+    neo4j: Settings, tmp_path: Path, proxies: list[str], statuses: set[int]
+) -> None:
     with (
-        serving(reader_of(neo4j, tmp_path), tokens=True, proxy_headers=proxy) as address,
+        serving(reader_of(neo4j, tmp_path), tokens=True, proxies=proxies) as address,
         client(address, "wrong") as web,
     ):
         found = {
@@ -375,9 +393,9 @@ def test_forged_addresses(neo4j: Settings, tmp_path: Path, proxy: bool, statuses
     assert found == statuses
 
 
-def called(web: httpx.Client, corpus: str, **arguments: str) -> str:
-    """The result of MCP's `ask`, as it is sent."""
-    call = {"name": "ask", "arguments": arguments}
+def tool(web: httpx.Client, name: str, corpus: str = OWN, **arguments: str) -> str:
+    """The result of a tool of MCP, as it is sent."""
+    call = {"name": name, "arguments": arguments}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     headers = {"Accept": "application/json, text/event-stream", "Mcp-Session-Id": "a" * 32}
     return web.post(f"/mcp/{corpus}", json=body, headers=headers).text
@@ -389,9 +407,9 @@ def test_mcp(guarded: str, token: Callable[..., str]) -> None:
     with client(guarded, token("admin")) as admin:
         run = admin.post(f"/api/corpora/{OTHER}/questions", json=QUESTION).json()["run"]
     with client(guarded, token("reader", calls=1)) as web:
-        followed = called(web, OWN, follow=run, **QUESTION)
-        begun = called(web, OWN, follow=run[:1], **QUESTION)
-        answered, refused = (called(web, OWN, **QUESTION) for _ in range(2))
+        followed = tool(web, "ask", follow=run, **QUESTION)
+        begun = tool(web, "ask", follow=run[:1], **QUESTION)
+        answered, refused = (tool(web, "ask", **QUESTION) for _ in range(2))
 
     assert "There is no such run" in followed
     assert "There is no such run" in begun
@@ -447,7 +465,7 @@ ENDS = {
 }
 
 
-# What a token watches or waits for ends with it, while the run goes on for others.
+# What a token watches or waits for ends with it, while the run is there for others.
 @pytest.mark.parametrize("statement", ENDS.values(), ids=ENDS.keys())
 def test_streams_end(
     guarded: str,
@@ -465,6 +483,7 @@ def test_streams_end(
         ThreadPoolExecutor(1) as thread,
     ):
         run = begun_run(web)
+        gate.wait()
         waiting = thread.submit(web.post, f"/api/corpora/{OWN}/questions", json=QUESTION)
         with web.stream("GET", f"/api/runs/{run}/events") as watched:
             lines = watched.iter_lines()
@@ -480,3 +499,338 @@ def test_streams_end(
     assert not [line for line in rest if "QuestionAnswered" in line]
     assert answer.status_code == 401
     assert status == "running"
+
+
+SOON = 0.5
+SILENT = {
+    "nothing": b"",
+    "a letter": b"G",
+    "half a head": b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n",
+    "half a second head": b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /",
+    "half a body": b"POST /corpora HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\na",
+    "half a chunk": b"POST /corpora HTTP/1.1\r\nHost: localhost\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n5f\r\na",
+}
+
+
+def connected(address: str) -> socket.socket:
+    host, port = address.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=20)
+
+
+def is_open(connection: socket.socket, seconds: float) -> bool:
+    """Whether the server leaves a connection open for some seconds."""
+    connection.settimeout(seconds)
+    try:
+        while connection.recv(65_536):
+            pass
+    except TimeoutError:
+        return True
+    except ConnectionError:
+        return False
+    return False
+
+
+# A connection whose client sends no whole request is closed in time, also where it sends a little
+# again and again.
+@pytest.mark.parametrize("is_dripping", [False, True])
+@pytest.mark.parametrize("begun", SILENT.values(), ids=SILENT.keys())
+def test_silent_connections(
+    local: str, begun: bytes, is_dripping: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", SOON)
+    monkeypatch.setattr(protection, "BODY_SECONDS", SOON)
+    with connected(local) as connection:
+        connection.sendall(begun)
+        for _ in range(40 if is_dripping and begun else 0):
+            with suppress(ConnectionError):
+                connection.send(b"a")
+            if not is_open(connection, 0.1):
+                break
+        assert not is_open(connection, 5)
+
+
+# A client that takes nothing of long responses is left; one that takes them slowly gets all.
+def test_responses_that_are_not_taken(local: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "STALLED_SECONDS", SOON)
+    monkeypatch.setattr(connections, "HEAD_SECONDS", SOON)
+    path = "/static/cytoscape/cytoscape.min.js"
+    get = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n".encode()
+    with client(local) as web:
+        whole = web.get(path).content
+    with connected(local) as connection:
+        connection.sendall((get + b"\r\n") * 60)
+        time.sleep(4 * SOON)
+        taken = 0
+        with suppress(ConnectionError):
+            while piece := connection.recv(1 << 20):
+                taken += len(piece)
+        assert taken < 60 * len(whole)
+    with connected(local) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        connection.sendall(get + b"Connection: close\r\n\r\n")
+        read = b""
+        while piece := connection.recv(20_000):
+            read += piece
+            time.sleep(SOON / 20)
+        assert read.endswith(whole)
+
+
+# However many connections are opened, silent or in the middle of a request, there is a bound of
+# their number, and the next request is answered.
+@pytest.mark.parametrize("begun", [b"", b"GET / HT", SILENT["half a body"]], ids=len)
+def test_many_connections(local: str, begun: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 20)
+    with ExitStack() as stack:
+        opened = [stack.enter_context(connected(local)) for _ in range(100)]
+        for one in opened:
+            with suppress(ConnectionError):
+                one.sendall(begun)
+        with client(local) as web:
+            assert web.get("/healthz").status_code == 200
+            assert web.get("/api/corpora").status_code == 200
+        assert sum(is_open(one, 0.02) for one in opened) <= 20
+
+
+# A file of no known format, or one that is too large, is refused alone, in the job's report.
+def test_one_refused_file(local: str, corpus: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphreader.web.corpora.MAX_BYTES", 1_000)
+    files = {
+        "a.txt": b"Alpha met Beta here.",
+        "b.xlsx": b"PK\x03\x04",
+        "c/Makefile": b"all:",
+        "large.jsonl": b'{"text": "Eta met Theta here."}\n' * 100,
+        "reason.refused": b"<script>",
+        "d.txt": b"Beta met Gamma here.",
+    }
+    documents = f"/api/corpora/{corpus}/documents"
+    with client(local) as web:
+        sent = web.post(documents, files=[("files", one) for one in files.items()])
+        job = finished_job(web, sent.json()["job"])
+        none = web.post(documents, files=[("files", ("b.xlsx", b"PK"))])
+        web.delete(f"/api/corpora/{corpus}")
+
+    report = {one["source"]: one for one in job["report"]["documents"]}
+    assert job["state"] == "finished"
+    assert {name: report[f"upload:{name}"]["status"] for name in files} == {
+        name: "read" if name in ("a.txt", "d.txt") else "refused" for name in files
+    }
+    assert "of no known format" in report["upload:b.xlsx"]["error"]
+    assert "more than the limit" in report["upload:large.jsonl"]["error"]
+    assert none.status_code == 422
+
+
+# A search after the day's limit embeds nothing, in whatever way it is asked for.
+def test_searches_after_the_limit(
+    guarded: str, token: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with client(guarded, token("writer", calls=1)) as web:
+        before = web.get(f"/api/corpora/{OWN}/key-elements", params={"text": "Alpha"})
+        element = before.json()["key_elements"][0]["id"]
+        web.post(f"/api/corpora/{OWN}/questions", json=QUESTION)
+        embedded: list[Any] = []
+
+        async def embed(self: Any, texts: Any) -> Any:
+            embedded.append(texts)
+            raise AssertionError("embedded")
+
+        monkeypatch.setattr("graphreader.offline.embedder.OfflineEmbedder.embed", embed)
+        after = web.get(f"/api/corpora/{OWN}/key-elements", params={"text": "Nowhere"})
+        page = web.get(f"/corpora/{OWN}/search", params={"text": "Nowhere"})
+        known = web.get(f"/api/corpora/{OWN}/key-elements/{element}/facts")
+        unknown = [
+            web.get(f"/api/corpora/{OWN}/key-elements/nowhere/facts"),
+            web.get(f"/api/corpora/{OWN}/key-elements/nowhere/neighbors"),
+            web.get(f"/corpora/{OWN}/elements/nowhere"),
+        ]
+        retried = web.post(f"/api/corpora/{OWN}/retry")
+        by_mcp = tool(web, "search_key_elements", text="Nowhere")
+        facts_by_mcp = tool(web, "read_facts", key_element="nowhere")
+
+    assert (before.status_code, after.status_code, page.status_code) == (200, 429, 429)
+    assert (known.status_code, retried.status_code) == (200, 429)
+    assert [one.status_code for one in unknown] == [404] * 3
+    assert "are used up" in by_mcp
+    assert "no key element" in facts_by_mcp
+    assert embedded == []
+
+
+# A disk without room is told in a sentence, and nothing of the upload stays.
+def test_no_room_for_an_upload(local: str, web_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(folder: Path, number: int, name: str) -> Any:
+        (folder / str(number)).mkdir(parents=True)
+        return open("/dev/full", "wb")
+
+    monkeypatch.setattr("graphreader.web.corpora.open_numbered", full)
+    texts = {"documents": [{"id": "n", "text": "Eta met Alpha here."}]}
+    with client(local) as web:
+        answers = [
+            web.post(DOCUMENTS, files=[("files", ("a.txt", b"Alpha met Beta here." * size))])
+            for size in (1, 100_000)
+        ]
+        answers.append(web.post(DOCUMENTS, json=texts))
+
+    for one in answers:
+        assert (one.status_code, one.json()["detail"][:32]) == (
+            507,
+            "The disk of the server is full: ",
+        )
+    assert not list((web_home / "uploads").iterdir())
+
+
+# A home without room ends no server: it answers, says why texts cannot be added, and adds them
+# when there is room.
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="mounts a disk")
+def test_a_full_home(neo4j: Settings, tmp_path: Path) -> None:
+    home, texts = tmp_path / "home", {"documents": [{"id": "n", "text": "Eta met Alpha here."}]}
+    with disk(home, "size=2m"):
+        (home / "filler").write_bytes(b"")
+        with (home / "filler").open("wb") as filler, suppress(OSError):
+            filler.write(bytes(4 << 20))
+        with serving(reader_of(neo4j, home)) as address, client(address) as web:
+            corpus = f"test-{uuid4().hex[:12]}"
+            documents = f"/api/corpora/{corpus}/documents"
+            refused = web.post(documents, json=texts)
+            asked = web.post(f"/api/corpora/{OWN}/questions", json=QUESTION)
+            jobs = web.get("/api/jobs")
+            (home / "filler").unlink()
+            time.sleep(5)
+            added = finished_job(web, web.post(documents, json=texts).json()["job"])
+            web.delete(f"/api/corpora/{corpus}")
+
+    assert refused.status_code in (503, 507)
+    assert refused.json()["detail"].endswith((".", "again."))
+    assert asked.status_code == 200
+    assert jobs.status_code in (200, 503)
+    assert added["state"] == "finished"
+
+
+# A job stops to spend when its token is revoked, has expired, or opens less than before, and says
+# so in one sentence.
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        (ENDS["revoked"], "is revoked: use another one."),
+        (ENDS["expired"], "has expired: use another one."),
+        ("UPDATE tokens SET role = 'reader' WHERE name = ?", "may not change this corpus"),
+        ("UPDATE tokens SET created = created + 1 WHERE name = ?", "is revoked: use another"),
+    ],
+    ids=["revoked", "expired", "another role", "another token of the name"],
+)
+def test_a_job_without_its_token(
+    neo4j: Settings, tmp_path: Path, statement: str, words: str
+) -> None:
+    corpus, extract = f"test-{uuid4().hex[:12]}", Gate(world.extraction(world.RING_FACTS))
+    decider = world.scripted(world.RING_FACTS, {world.ExtractionTask: extract})
+    text = world.text_of([f"Anna{n} met Bert{n} in Town{n}." for n in range(60)])
+    tokens = TokenStore(tmp_path / "tokens.sqlite")
+    writer, admin = tokens.create("anna", "writer", [corpus]), tokens.create("boss", "admin")
+    slow = world.reader(neo4j, OWN, decider, home=tmp_path)
+    with (
+        serving(slow, tokens=True) as address,
+        client(address, writer) as web,
+        client(address, admin) as boss,
+        extract.held(),
+    ):
+        sent = web.post(f"/api/corpora/{corpus}/documents", files=[("files", ("a.txt", text))])
+        extract.wait()
+        with closing(sqlite3.connect(tmp_path / "tokens.sqlite")) as file:
+            file.execute(statement, ["anna"])
+            file.commit()
+        if "role" not in statement:
+            extract.open.set()
+        job = finished_job(boss, sent.json()["job"])
+        extract.open.set()
+        boss.delete(f"/api/corpora/{corpus}")
+
+    assert job["state"] == "failed"
+    assert words in job["error"]
+    assert extract.waiting < 60
+    assert not list((tmp_path / "uploads").iterdir())
+
+
+# Servers with and without tokens on one home do their own jobs alone; no token can take the name
+# of those who need none.
+async def test_jobs_of_other_servers(tmp_path: Path) -> None:
+    store = JobStore(tmp_path / "jobs.sqlite")
+    for number, holder in enumerate(["local", "anna"]):
+        await store.add(Job(holder, OWN, holder, (), "queued", number, number), tmp_path)
+    found = []
+    for with_tokens in (True, False):
+        job = await store.claim(with_tokens=with_tokens)
+        assert job
+        found.append(job.holder)
+        await store.release(job)
+        await store.change(job.job, "finished")
+        assert await store.claim(with_tokens=with_tokens) is None
+    await store.aclose()
+
+    assert found == ["anna", "local"]
+    with pytest.raises(UsageError, match="choose another"):
+        TokenStore(tmp_path / "tokens.sqlite").create("local", "admin")
+
+
+_RECEIVING = """
+import asyncio, sys, pathlib
+from graphreader.web.jobs import JobStore
+async def receive():
+    assert await JobStore(pathlib.Path(sys.argv[1])).lock_upload("received")
+    print("locked", flush=True)
+    await asyncio.sleep(60)
+asyncio.run(receive())
+"""
+
+
+# What a killed server has received in part is deleted at the next start; what another process
+# is receiving stays, and what waits for a job does.
+async def test_uploads_that_were_cut(neo4j: Settings, tmp_path: Path) -> None:
+    store = JobStore(tmp_path / "jobs.sqlite")
+    await store.add(Job("waiting", OWN, "anna", ("a.txt",), "queued", 0.0, 0.0), tmp_path)
+    await store.aclose()
+    for name in ("cut", "received", "waiting"):
+        (tmp_path / "uploads" / name / "0").mkdir(parents=True)
+        (tmp_path / "uploads" / name / "0" / "a.txt").write_text("Alpha met")
+    command = [sys.executable, "-c", _RECEIVING, tmp_path / "jobs.sqlite"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as other:
+        assert other.stdout
+        assert other.stdout.readline() == b"locked\n"
+        with serving(reader_of(neo4j, tmp_path)) as address, client(address) as web:
+            while (tmp_path / "uploads" / "cut").exists():
+                await asyncio.sleep(0.02)
+            left = {one.name for one in (tmp_path / "uploads").iterdir()}
+            other.kill()
+        with serving(reader_of(neo4j, tmp_path)) as address, client(address) as web:
+            while (tmp_path / "uploads" / "received").exists():
+                await asyncio.sleep(0.02)
+            web.post("/api/jobs/waiting/cancel")
+
+    assert left == {"received", "waiting"}
+    assert not list((tmp_path / "uploads").iterdir())
+
+
+# The files that wait have a bound of their bytes, whoever sends them and however small they are.
+def test_bytes_of_waiting_uploads(
+    neo4j: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(web_jobs, "MOST_WAITING", 100_000)
+    corpus, extract = f"test-{uuid4().hex[:12]}", Gate(world.extraction(world.RING_FACTS))
+    decider = world.scripted(world.RING_FACTS, {world.ExtractionTask: extract})
+    slow = world.reader(neo4j, OWN, decider, home=tmp_path)
+    documents = f"/api/corpora/{corpus}/documents"
+    small = [("files", (f"{n}.txt", f"Alpha{n} met Beta{n} here.")) for n in range(12)]
+    with serving(slow) as address, client(address) as web, extract.held():
+        first = web.post(documents, files=small)
+        second = web.post(documents, files=small)
+        third = web.post(documents, files=small)
+        large = web.post(documents, files=[("files", ("a.txt", b"Alpha. " * 20_000))])
+        endless = web.post(documents, content=iter([PART]), headers=MULTIPART)
+        extract.open.set()
+        for one in (first, second):
+            finished_job(web, one.json()["job"])
+        again = web.post(documents, files=small)
+        finished_job(web, again.json()["job"])
+        web.delete(f"/api/corpora/{corpus}")
+
+    statuses = [one.status_code for one in (first, second, third, large, endless, again)]
+    assert statuses == [202, 202, 429, 429, 429, 202]
+    assert "wait until a job has ended" in third.json()["detail"]

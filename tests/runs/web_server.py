@@ -4,7 +4,7 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -88,11 +88,11 @@ def begun_run(web: httpx.Client) -> str:
 
 @contextmanager
 def serving(
-    reader: GraphReader, *, port: int = 0, proxy_headers: bool = False, **options: Any
+    reader: GraphReader, *, port: int = 0, proxies: Sequence[str] = (), **options: Any
 ) -> Iterator[str]:
     """Serve until the block ends; yields the address."""
     listening = socket.create_server(("127.0.0.1", port))
-    server = make_server(reader, ServeOptions(**options), proxy_headers=proxy_headers, grace=3)
+    server = make_server(reader, ServeOptions(**options), proxies=proxies, grace=3)
     with ThreadPoolExecutor(1) as thread:
         ended = thread.submit(lambda: sync.run(server.serve(sockets=[listening])))
         try:
