@@ -237,7 +237,7 @@ class Pipeline:
         """Look what was deleted meanwhile, unless a look is less than some seconds old.
 
         Chunks that wait share one look. Raises DeletedError for the corpus, and BudgetError where
-        nothing is left of the quota; a deleted document ends by itself.
+        the quota has no valid holder; a deleted document ends by itself.
         """
         clock = asyncio.get_running_loop().time
         asked = clock()
@@ -246,7 +246,7 @@ class Pipeline:
                 return
             self._looked = clock()
             if self._budget:
-                await self._budget.check_quota()
+                await self._budget.check_holder()
             jobs = [one for one in self._jobs.values() if one.is_in_graph]
             jobs = [one for one in jobs if not one.finished.is_set()]
             created, present = await self._status.present([one.document.id for one in jobs])

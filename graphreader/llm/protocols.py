@@ -25,6 +25,10 @@ class Quota(Protocol):
         """Raise BudgetError if nothing is left."""
         ...
 
+    async def check_holder(self) -> None:
+        """Raise BudgetError if the holder of the quota is no longer allowed to use it."""
+        ...
+
     async def take(self, tokens: int) -> None:
         """Reserve one call and `tokens` tokens. Raises BudgetError if they are not left."""
         ...
@@ -64,10 +68,10 @@ class Budget:
                 self._tokens -= tokens
                 raise
 
-    async def check_quota(self) -> None:
-        """Raise BudgetError if nothing is left of the quota."""
+    async def check_holder(self) -> None:
+        """Raise BudgetError if the holder of the quota is no longer allowed to use it."""
         if self.quota:
-            await self.quota.check()
+            await self.quota.check_holder()
 
     def check(self, tokens: int, phase: Phase) -> None:
         """Raise BudgetError unless one call and `tokens` tokens are left."""

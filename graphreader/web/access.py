@@ -185,13 +185,17 @@ class TokenStore:
         if not self._database.write("DELETE FROM tokens WHERE name = ?", (name,)):
             raise UsageError(f"There is no token {name!r}: `graphreader token list` shows them.")
 
-    def check(self, token: Token) -> None:
-        """Raise InvalidTokenError, or LimitError if today's calls or tokens are used up.
+    def check_valid(self, token: Token) -> None:
+        """Raise InvalidTokenError if a token is revoked or has expired.
 
-        A token that was made since under the name of a revoked one is another token.
+        A token that was made since under its name is another token.
         """
         if self.valid(token.name).created != token.created:
             raise InvalidTokenError(f"The token {token.name!r} is revoked: use another one.")
+
+    def check(self, token: Token) -> None:
+        """Raise InvalidTokenError, or LimitError if today's calls or tokens are used up."""
+        self.check_valid(token)
         if not token.is_limited:
             return
         query = "SELECT calls, tokens FROM spent WHERE name = ? AND day = ?"
@@ -239,6 +243,10 @@ class DayQuota:
     async def check(self) -> None:
         """Raise LimitError if nothing is left."""
         await self.store.arun(lambda store: store.check(self.token))
+
+    async def check_holder(self) -> None:
+        """Raise InvalidTokenError if the token is revoked or has expired."""
+        await self.store.arun(lambda store: store.check_valid(self.token))
 
     async def take(self, tokens: int) -> None:
         """Reserve one call and `tokens` tokens. Raises LimitError."""
