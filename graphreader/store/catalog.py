@@ -208,7 +208,7 @@ class DocumentStatus:
         return {row["id"]: DocumentState(**row) for row in rows}
 
     async def present(self, documents: Sequence[str]) -> tuple[str, set[str]]:
-        """When the corpus was created, empty if it is gone, and which documents are present."""
+        """Return the time of the creation of the corpus (empty: it is gone), and the documents."""
         rows = await self._read("present_documents", documents=list(documents))
         return (rows[0]["created"], set(rows[0]["documents"])) if rows else ("", set())
 

@@ -23,7 +23,7 @@ from graphreader.errors import GraphReaderError
 from graphreader.graph_reader import GraphReader
 from graphreader.web import chat_completions, corpora, page_routes, questions, run_page
 from graphreader.web.access import NotAllowedError, TokenStore
-from graphreader.web.connections import Connection
+from graphreader.web.connections import ClientConnection
 from graphreader.web.jobs import Jobs
 from graphreader.web.live_runs import LiveRuns
 from graphreader.web.mcp_http import McpServers
@@ -150,7 +150,7 @@ def make_server(
     """
     config = uvicorn.Config(
         create_app(reader, options),
-        http=Connection,  # by h11: strict, and independent of what is installed
+        http=ClientConnection,  # by h11: strict, and independent of what is installed
         log_config=None,
         log_level="warning",
         access_log=False,

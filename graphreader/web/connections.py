@@ -26,7 +26,7 @@ def most_connections() -> int:
     return min(MOST_CONNECTIONS, files // 2) if files > 0 else MOST_CONNECTIONS
 
 
-class Connection(H11Protocol):
+class ClientConnection(H11Protocol):
     """A connection that is closed where its client neither sends nor takes anything in time.
 
     Beyond `most_connections` a new connection takes the place of the one that has waited longest
@@ -53,7 +53,7 @@ class Connection(H11Protocol):
         self._heard = self.loop.time()
         self._await_head()
         if len(self.connections) > most_connections():
-            connections = cast(set[Connection], self.connections)
+            connections = cast(set[ClientConnection], self.connections)
             waiting = [one for one in connections if one.awaits_client]
             oldest = min(waiting, key=lambda one: one._heard)
             self.connections.discard(oldest)
