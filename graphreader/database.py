@@ -360,7 +360,8 @@ class SqliteDatabase(Database):
         elif "locked" in str(error):
             remedy = "end the program that holds it, and try again"
         reason = getattr(error, "strerror", None) or error
-        return f"{self.path} cannot be {verb} ({reason}): {remedy}."
+        shown = Path(*self.path.parts[-2:])  # servers show messages to others, too
+        return f"{shown} cannot be {verb} ({reason}): {remedy}."
 
 
 def _is_unusable(error: BaseException | None) -> bool:

@@ -44,6 +44,20 @@ def file_source(path: str | os.PathLike[str]) -> str:
     return os.fsencode(os.path.realpath(path)).decode("utf-8", "backslashreplace")
 
 
+_ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
+
+
+def relative_name(source: str) -> str:
+    """The source of a document, of an absolute path only its last folder and its name.
+
+    Whoever asks a server learns nothing else of the folders of its machine.
+    """
+    path, mark, place = source.partition("#")
+    if not _ABSOLUTE.match(source):
+        return source
+    return "/".join(re.split(r"[\\/]+", path)[-2:]).lstrip("/") + mark + place
+
+
 def bounded_lines(file: BinaryIO, limit: int) -> Iterator[tuple[int, bytes]]:
     """Yield (number, line) of all lines with text, cut at a limit; numbers count from 1.
 

@@ -5,6 +5,7 @@ import inspect
 import itertools
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import replace
 from functools import wraps
 from importlib.metadata import version
 from typing import Annotated, Any, Literal
@@ -17,6 +18,7 @@ from pydantic import BaseModel, Field
 
 from graphreader.agent.events import Event, QuestionAnswered, step_text
 from graphreader.errors import GraphReaderError
+from graphreader.files import relative_name
 from graphreader.graph_reader import GraphReader
 from graphreader.llm.protocols import Quota
 from graphreader.outline import outline_text
@@ -218,7 +220,8 @@ class CorpusTools:
 
         The chunks before and after it have the adjacent indexes.
         """
-        return ChunkResult(**(await self._reader.achunk(document, chunk)).as_dict())
+        found = (await self._reader.achunk(document, chunk)).as_dict()
+        return ChunkResult(**{**found, "source": relative_name(found["source"])})
 
     async def outline(
         self,
@@ -253,7 +256,9 @@ class CorpusTools:
     ) -> DocumentsResult:
         """List the documents by title, a hundred at a time; chunks are counted from 0."""
         documents = await self._reader.adocuments()
-        page = documents[skip : skip + PAGE]
+        page = [
+            replace(one, source=relative_name(one.source)) for one in documents[skip : skip + PAGE]
+        ]
         return DocumentsResult(corpus=self._reader.corpus, total=len(documents), documents=page)
 
     def _reader_in(self, context: Context[Any]) -> GraphReader:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from graphreader.documents import Chunk, Document, Heading, without_surrogates
 from graphreader.errors import UnknownCorpusError, UnknownDocumentError
-from graphreader.files import file_source
+from graphreader.files import file_source, relative_name
 from graphreader.store.connection import Connection, Row
 
 Status = Literal["complete", "incomplete", "deleting"]
@@ -147,7 +147,7 @@ class Catalog:
         if len(exact or rows) == 1:
             return str((exact or rows)[0]["id"])
         if rows:
-            matches = "; ".join(f"{row['id']} ({row['source']})" for row in rows)
+            matches = "; ".join(f"{row['id']} ({relative_name(row['source'])})" for row in rows)
             raise UnknownDocumentError(
                 f"{name!r} means several documents, name one by its id: {matches}."
             )

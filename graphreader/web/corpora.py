@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
@@ -21,6 +21,7 @@ from starlette.background import BackgroundTask
 
 from graphreader.documents import check_corpus_name, without_controls
 from graphreader.errors import UnknownDocumentError, UsageError
+from graphreader.files import relative_name
 from graphreader.ingestion.loading.formats import MAX_BYTES, SUFFIXES
 from graphreader.web.jobs import REFUSED, Job
 from graphreader.web.services import (
@@ -86,7 +87,8 @@ async def documents(
 ) -> dict[str, Any]:
     """List the documents of a corpus, by title."""
     found = await server.reader.at(corpus).adocuments()
-    return page.of("documents", titled(found, title))
+    named = [replace(one, source=relative_name(one.source)) for one in titled(found, title)]
+    return page.of("documents", named)
 
 
 @router.delete("/api/corpora/{corpus}/documents/{document}", status_code=HTTPStatus.NO_CONTENT)
@@ -380,7 +382,8 @@ async def outline(document: str, corpus: Readable, server: ServicesDep) -> dict[
 @router.get("/api/corpora/{corpus}/documents/{document}/chunks/{chunk}")
 async def chunk(document: str, chunk: int, corpus: Readable, server: ServicesDep) -> dict[str, Any]:
     """Read a chunk in full, by its index in the document, from 0."""
-    return (await server.reader.at(corpus).achunk(document, chunk)).as_dict()
+    found = await server.reader.at(corpus).achunk(document, chunk)
+    return {**found.as_dict(), "source": relative_name(found.source)}
 
 
 @router.get("/api/corpora/{corpus}/export")

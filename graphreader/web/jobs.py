@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from graphreader.database import Row, database_at
 from graphreader.errors import GraphReaderError, Neo4jUnavailableError, RunsError
+from graphreader.files import relative_name
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.sources import Source, uploaded
@@ -26,6 +27,7 @@ from graphreader.ingestion.report import (
     DocumentStart,
     EmbeddingProgress,
     IngestEvent,
+    IngestReport,
     NormalizationProgress,
     NothingReadError,
 )
@@ -116,7 +118,7 @@ class JobProgress:
                 self.documents[title]["done"] += chunks
                 self.documents[title]["facts"] += facts
             case DocumentEnd(report=report):
-                self.documents[report.title] = asdict(report)
+                self.documents[report.title] = _shown(asdict(report))
             case EmbeddingProgress():
                 self.vectors = event
             case NormalizationProgress():
@@ -262,6 +264,17 @@ class JobStore:
 def _file_in(folder: Path, number: int) -> Path:
     """The path of the numbered file in the folder of a job."""
     return next(folder.joinpath(str(number)).iterdir())
+
+
+def _of_report(report: IngestReport) -> Mapping[str, Any]:
+    """The report of an ingest as plain JSON types."""
+    values = report.as_dict()
+    return {**values, "documents": [_shown(one) for one in values["documents"]]}
+
+
+def _shown(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The report of a document without the path of its file on this machine."""
+    return {**document, "source": relative_name(document["source"])}
 
 
 def _source(path: Path, name: str) -> Source:
@@ -502,9 +515,9 @@ class Jobs:
                 found = await reader.aingest(*sources, progress=follow)
             else:
                 found = await reader.aretry_failed(progress=follow)
-            report = found.as_dict()
+            report = _of_report(found)
         except NothingReadError as failure:
-            state, report, error = "failed", failure.report.as_dict(), str(failure)
+            state, report, error = "failed", _of_report(failure.report), str(failure)
         except Neo4jUnavailableError as failure:  # after all retries of its statements
             progress.waiting = str(failure)
             self._notify()

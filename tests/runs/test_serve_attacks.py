@@ -21,7 +21,8 @@ import pytest
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from graphreader.errors import UsageError
+from graphreader.agent.adaptive.tasks import Turn, TurnTask
+from graphreader.errors import ReplyError, UsageError
 from graphreader.settings import Settings
 from graphreader.web import connections, protection
 from graphreader.web import jobs as web_jobs
@@ -31,6 +32,7 @@ from graphreader.web.protection import Protection
 from tests.runs import world
 from tests.runs.faults import disk
 from tests.runs.web_server import (
+    ANSWER,
     OTHER,
     OWN,
     QUESTION,
@@ -393,7 +395,7 @@ def test_forged_addresses(
     assert found == statuses
 
 
-def tool(web: httpx.Client, name: str, corpus: str = OWN, **arguments: str) -> str:
+def tool(web: httpx.Client, name: str, corpus: str = OWN, **arguments: Any) -> str:
     """The result of a tool of MCP, as it is sent."""
     call = {"name": name, "arguments": arguments}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
@@ -834,3 +836,49 @@ def test_bytes_of_waiting_uploads(
     statuses = [one.status_code for one in (first, second, third, large, endless, again)]
     assert statuses == [202, 202, 429, 429, 429, 202]
     assert "wait until a job has ended" in third.json()["detail"]
+
+
+# No reply shows a path of the server's machine: of texts that were read there, and of its home.
+def test_paths(neo4j: Settings, tmp_path: Path) -> None:
+    corpus, fails = f"test-{uuid4().hex[:12]}", [True]
+
+    def extract(task: Any) -> Any:
+        if fails[0]:
+            raise ReplyError("The model does not make sense.")
+        return world.extraction(world.RING_FACTS)(task)
+
+    texts = world.write_files(tmp_path / "secret" / "texts", {"ring": list(world.RING_FACTS)})
+    (tmp_path / "secret" / "texts" / "more.jsonl").write_text('{"id": "n/1", "text": "Eta."}')
+    home = tmp_path / "secret" / "home"
+    home.mkdir()
+    (home / "runs.sqlite").write_bytes(b"no database" * 1_000)
+    script = {world.ExtractionTask: extract, TurnTask: lambda _: Turn.model_validate(ANSWER)}
+    decider = world.scripted(world.RING_FACTS, script)
+    with world.reader(neo4j, corpus, decider, home=home, mode="adaptive", kept_runs=9) as reader:
+        reader.ingest(texts)
+    other = world.reader(neo4j, corpus, decider, home=home, mode="adaptive", kept_runs=9)
+    with serving(other) as address, client(address) as web:
+        listed = web.get(f"/api/corpora/{corpus}/documents")
+        document = listed.json()["documents"][0]["id"]
+        chunk = f"/api/corpora/{corpus}/documents/{document}/chunks/0"
+        shown = [listed, web.get(chunk), web.get(f"/corpora/{corpus}/documents")]
+        fails[0] = False
+        job = web.post(f"/api/corpora/{corpus}/retry").json()["job"]
+        report = finished_job(web, job)["report"]["documents"]
+        answered = web.post(f"/api/corpora/{corpus}/questions", json=QUESTION)
+        shown += [web.get("/api/jobs"), answered, web.get(f"/api/corpora/{corpus}/runs")]
+        shown += [web.get(f"/corpora/{corpus}/documents/{document}")]
+        by_mcp = tool(web, "list_documents", corpus)
+        by_mcp += tool(web, "read_chunk", corpus, document=document, chunk=0)
+        web.delete(f"/api/corpora/{corpus}")
+
+    assert {one["source"] for one in listed.json()["documents"]} == {
+        "texts/ring.txt",
+        "texts/more.jsonl#n/1",
+    }
+    assert "home/runs.sqlite cannot be" in str(answered.json()["notes"])
+    assert {one["status"] for one in report} == {"read"}
+    assert "texts/ring.txt" in by_mcp
+    for text in (*(one.text for one in shown), by_mcp):
+        assert str(tmp_path) not in text
+        assert "secret" not in text
