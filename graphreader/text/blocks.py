@@ -11,7 +11,7 @@ from graphreader.text.headings import line_spans
 
 _FENCE = re.compile(r"`{3,}(?!.*`)|~{3,}")
 _ITEM = re.compile(r"([-*+•]|\d{1,3}[.)]|[a-z][.)]|\([a-z\d]{1,3}\))[ \t]+(?=\S)")
-_ROW = re.compile(r"\|.*\S|[^|\n]+ \| .*|.*\t.*")
+_ROW = re.compile(r"\|.*\S|[^|\n]+ \|(?: .*)?|.*\t.*")
 _RULE = re.compile(r"[|:+ \t-]*-[|:+ \t-]*")
 
 

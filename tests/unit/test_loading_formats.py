@@ -200,6 +200,35 @@ def test_docx() -> None:
     assert read_docx(docx(""), "a.docx").text == ""
 
 
+NOTE = '<w:footnote w:id="2"><w:p><w:r><w:t>Deed.</w:t></w:r></w:p></w:footnote>'
+MERGED = '<w:tcPr><w:gridSpan w:val="2"/></w:tcPr>'
+
+
+# The marks of notes stand in a Word document and at its notes; merged cells are repeated, struck
+# text is left out.
+def test_docx_signs() -> None:
+    rows = (
+        f"<w:tr><w:tc>{paragraph('Rent')}</w:tc><w:tc>{MERGED}{paragraph('800')}</w:tc></w:tr>",
+        "<w:tr>" + "".join(f"<w:tc>{paragraph(one)}</w:tc>" for one in "abc") + "</w:tr>",
+    )
+    data = docx(
+        '<w:p><w:r><w:t>Sold in 1821</w:t></w:r><w:r><w:footnoteReference w:id="2"/></w:r>'
+        '<w:r><w:t> for 10</w:t></w:r><w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr>'
+        "<w:t>6</w:t></w:r><w:r><w:rPr><w:strike/></w:rPr><w:t> or 5</w:t></w:r></w:p>"
+        f"<w:tbl>{''.join(rows)}</w:tbl>",
+        **{
+            "word/footnotes.xml": f'<w:footnotes xmlns:w="{WORD}">{NOTE}</w:footnotes>',
+            "word/_rels/document.xml.rels": f'<Relationships xmlns="{PACKAGE}/relationships">'
+            f'<Relationship Id="r1" Type="{OFFICE}/styles" Target="styles.xml"/><Relationship '
+            f'Id="r2" Type="{OFFICE}/footnotes" Target="footnotes.xml"/></Relationships>',
+        },
+    )
+
+    assert read_docx(data, "a.docx").text == (
+        "Sold in 1821 [1] for 10^6\n\nRent | 800 | 800\na | b | c\n\n[1] Deed."
+    )
+
+
 # A book has its pages in reading order and headings at their positions; bad pages are skipped.
 def test_epub() -> None:
     pages: dict[str, str | bytes] = {

@@ -122,6 +122,10 @@ def test_html_encoding() -> None:
         ("他生于1914年<sup>2</sup>。", "他生于1914年 [2]。"),
         ("a month<sup>2</sup>. Output", "a month [2]. Output"),
         ("Ca<sup>2+</sup> ions", "Ca^2+ ions"),
+        ("<sup>238</sup><sub>92</sub>U, e<sup>iπ</sup>, of<sup>1)</sup>", "238_92U, e^iπ, of [1]"),
+        ("10<span style='vertical-align: super'>6</span> <b>m</b><sup>2</sup>", "10^6 m^2"),
+        ("5 m<span style='position:relative;top:-3.5pt'>2</span>", "5 m^2"),
+        ("<p>x<a href='https://a.example/p#cite_note-1'><sup>1</sup></a> y", "x [1] y"),
         ("60 m<sup>3</sup>/s", "60 m^3/s"),
         ("10 <sup>3</sup> kg", "10 ^3 kg"),
     ],
@@ -206,6 +210,7 @@ def test_ruby(body: str, text: str) -> None:
         ("<ol><li><ol type=a><li>x</ol></ol>", "1. a. x"),
         ("<ul><li><ul><li>x</ul></ul>", "- x"),
         ("<ol><li>a<ul><li>b</ul><li>c</ol>", "1. a\n- b\n2. c"),
+        ("<ol><li>a<menu><li>b</menu><li>c</ol>", "1. a\n- b\n2. c"),
         ("<ol hidden><li>a</ol><li>b", "- b"),
         (
             "<ul><li><input type=checkbox checked disabled> done<li><input type=checkbox>open</ul>",
@@ -236,6 +241,13 @@ def test_lists(body: str, text: str) -> None:
         ("<table><tr><td><p>Dear Ana,</p><p>Your order.</p></table>", "Dear Ana,\n\nYour order."),
         ("<table><tr><td>a<td><table><tr><td>b<td>c</table><td>d</table>", "a\n\nb | c\n\nd"),
         ("<table><td>a<td>b</table>", "a | b"),
+        ("<table><tr><td>F: <ul><li>a<li>b</ul><td><ol><li>c</ol></table>", "F: - a - b | 1. c"),
+        (  # of an annual report
+            "<table><tr><td colspan=3><td colspan=3>2023<td><td colspan=3>2022"
+            "<tr><td colspan=3>Sales<td>$<td>520<td><td><td>$<td>480<td>"
+            "<tr><td colspan=3>Loss<td colspan=2>(30<td>)<td><td colspan=2>(12<td>)</table>",
+            "| 2023 | 2022\nSales | $520 | $480\nLoss | (30) | (12)",
+        ),
         ("<table><tr>" + "<td>x" * 300 + "</table>", " | ".join(["x"] * 300)),
         ("<table><tr><td>a<td><td>c<tr><td>d<td>e<td>f</table>", "a | | c\nd | e | f"),
         ("<table><tr><td>m<sup>2</sup><td><del>1</del>2</table>", "m^2 | 2"),
@@ -272,7 +284,11 @@ def test_hidden(body: str, text: str) -> None:
     ("body", "text"),
     [
         ("<p><img src=x alt='A lock'>Built</p>", "A lock Built"),
-        ("<img alt='O'>nce", "Once"),
+        ("<img alt='O'>nce, E is <img alt='mc^2'>.", "Once, E is mc^2."),
+        (
+            "<a href='https://a.example/p#notes'>the notes</a>",
+            "[the notes](https://a.example/p#notes)",
+        ),
         ("<img alt='IMG_1.jpg'>x", "x"),
         (
             "see <a href='https://a.example/b'>the deed</a> for more.",

@@ -44,6 +44,7 @@ def test_blocks() -> None:
     assert found[0][2].endswith("| Alder | 1850 |")
     assert found[1][2] == "4. The buyer pays\n   on delivery."
     assert found[3][2].endswith("paid = 2\n```")
+    assert [one.label for one in blocks_of("Year | Toll\n1821 |\n")] == ["Year | Toll"]
 
 
 # Each form of transcripts and chats gives its speakers with what they said.

@@ -23,15 +23,19 @@ def _tags(names: str) -> frozenset[str]:
 
 
 _HEADINGS = _tags("h1 h2 h3 h4 h5 h6")
-_LISTS = _tags("ol ul")
+_LISTS = _tags("dir menu ol ul")
 _LINES = _tags("dd dt figcaption legend li mtr option summary tr")
-_PARAGRAPHS = _HEADINGS | _tags(
-    "address article aside blockquote body caption details div dl fieldset figure footer form "
-    "header hgroup hr main ol p pre section table ul"
+_PARAGRAPHS = (
+    _HEADINGS
+    | _LISTS
+    | _tags(
+        "address article aside blockquote body caption details div dl fieldset figure footer form "
+        "header hgroup hr main p pre section table"
+    )
 )
 _INVISIBLE = _tags(
     "script style nav template noscript svg canvas iframe object audio video button select "
-    "textarea dialog title rp annotation annotation-xml ix:header ix:hidden"
+    "textarea dialog title annotation annotation-xml ix:header ix:hidden"
 )
 _UNPARSED = _tags("script style title textarea iframe")
 _DELETED = _tags("del s strike")
@@ -54,8 +58,16 @@ _META = _tags("author date description keywords article:published_time")
 _ENCODING = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""")
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _SPACES = re.compile(r"[ \t\n\f\r]+")
-_HIDDEN = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
+_HIDDEN = re.compile(
+    r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE
+)
+_STYLED = _tags("font span")
+_POSITION = re.compile(
+    r"vertical-align\s*:\s*(?:super|(sub))\b|position\s*:\s*relative\s*;\s*top\s*:\s*-",
+    re.IGNORECASE,
+)
 _NOTE_ATTRIBUTES = re.compile(r"\b(?:doc-)?noteref\b|\bfootnote-?ref\b", re.IGNORECASE)
+_NOTE_ADDRESS = re.compile(r"#_?(?:fn|ftn|edn|cite|\w*note)", re.IGNORECASE)
 _POINTERS = _tags("↑ ↩ ↩︎ ⏎ ^ ¶ § # 🔗")  # links to a note's or a heading's own place
 _PICTURE_FILE = re.compile(r"\S+\.(?:jpe?g|png|gif|svg|webp)", re.IGNORECASE)
 _SIMPLE_TERM = re.compile(r"[\w.,%]*|\(.*\)")
@@ -116,7 +128,7 @@ class _Verbatim(str):
     """A text whose white space is kept."""
 
 
-_Part = str | _Mark | _Heading | Item | tables.Cell | tables.Row
+_Part = str | _Mark | _Heading | Item | tables.GridCell | tables.GridRow
 
 
 @dataclass(slots=True, eq=False)
@@ -133,7 +145,7 @@ class _Element:
     is_note: bool = False
     terms: int = 0  # of a formula
     end: str = ""  # text at its end
-    cells: list[tables.Cell] = field(default_factory=list)
+    cells: list[tables.GridCell] = field(default_factory=list)
     is_layout: bool = False
 
 
@@ -156,7 +168,7 @@ class _Target:
         self._invisible = 0  # number of open invisible elements
         self._words = self._marks = 0  # so far
         self._lists: list[List] = []
-        self._tables: list[list[tables.Row]] = []
+        self._tables: list[list[tables.GridRow]] = []
         self._groups: list[int] = []
         self._rows: list[_Element] = []
         self._shifted: list[_Element] = []  # open superscripts
@@ -166,6 +178,8 @@ class _Target:
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Open an element."""
         self._take_metadata(tag, attributes)
+        if tag in _STYLED and (position := _POSITION.search(attributes.get("style", ""))):
+            tag = "sub" if position[1] else "sup"
         parent = self._open[-1] if self._open else _PLAIN
         if tag in _RUBY and parent.tag in _RUBY:
             self._open[-1] = _PLAIN
@@ -273,7 +287,9 @@ class _Target:
         """Add the alternative of a picture, or a checkbox."""
         shown = " ".join(attributes.get("alt", "").split())
         if tag == "img" and shown and not _PICTURE_FILE.fullmatch(shown):
-            self.parts.append(f" {shown} " if len(shown) > 1 else shown)
+            is_letter = len(shown) == 1  # of a word
+            marked = notation.PICTURE + shown + notation.END_OF_PICTURE
+            self.parts.append(shown if is_letter else marked)
             self._words += 1
         elif tag == "input" and attributes.get("type", "").lower() == "checkbox":
             box = notation.CHECKED if "checked" in attributes else notation.UNCHECKED
@@ -281,7 +297,7 @@ class _Target:
 
     def _begin_list_or_table(self, element: _Element, attributes: Mapping[str, str]) -> None:
         match element.tag:
-            case "ol" | "ul":
+            case tag if tag in _LISTS:
                 self._lists.append(List.of(element.tag, attributes))
             case "li":
                 self.parts.append(self._item(attributes))
@@ -295,7 +311,7 @@ class _Target:
                     self._rows[-1].is_layout = True
                 self._rows.append(element)
             case "td" | "th":
-                cell = tables.Cell.of(attributes)
+                cell = tables.GridCell.of(attributes)
                 self.parts.append(cell)
                 if self._rows:
                     self._rows[-1].cells.append(cell)
@@ -312,9 +328,8 @@ class _Target:
             case "sup":
                 self._shifted.pop()
                 self._end_superscript(element)
-            case "rt" | "rtc" if self._words > element.words:
-                self.parts[element.first_part] = "("
-                self.parts.append(")")
+            case tag if tag in _RUBY:
+                self._end_ruby(element)
             case tag if tag in _LAST_SIGNS:
                 self.parts.append(_LAST_SIGNS[tag])
             case _ if element.is_deleted:
@@ -330,9 +345,17 @@ class _Target:
             self._end_term(element)
         self._separate(element.tag)
 
+    def _end_ruby(self, element: _Element) -> None:
+        """Put a reading in brackets, and drop brackets of the page."""
+        if element.tag == "rp" and len(self._written(element) or "...") <= 2:
+            del self.parts[element.first_part :]
+        elif element.tag in ("rt", "rtc") and self._words > element.words:
+            self.parts[element.first_part] = "("
+            self.parts.append(")")
+
     def _end_list_or_table(self, element: _Element) -> None:
         match element.tag:
-            case "ol" | "ul":
+            case tag if tag in _LISTS:
                 self._lists.pop().close()
             case "li":
                 self.parts.append(_Mark.END_OF_ITEM)
@@ -370,7 +393,8 @@ class _Target:
     def _begin_link(self, element: _Element, attributes: Mapping[str, str]) -> None:
         self.parts.append("")
         element.address = "".join(attributes.get("href", "").split())
-        if "#" in element.address and ":" not in element.address:
+        is_inside = "#" in element.address and ":" not in element.address
+        if is_inside or _NOTE_ADDRESS.search(element.address):
             self._anchors.append(element)
             kinds = (attributes.get(one, "") for one in ("epub:type", "role", "class"))
             element.is_note = bool(_NOTE_ATTRIBUTES.search(" ".join(kinds)))
@@ -378,35 +402,38 @@ class _Target:
     def _end_link(self, element: _Element) -> None:
         """Write the address of a link elsewhere; drop a pointer back; find the mark of a note."""
         address, first = element.address, element.first_part
+        text = self._written(element)
         if self._anchors and self._anchors[-1] is element:
             self._anchors.pop()
-            text = self._written(element)
-            if text in _POINTERS:
-                del self.parts[first:]
-            elif self._shifted:
+            if self._shifted:
                 self._shifted[-1].is_note = True
                 self._shifted[-1].address = address
-            elif element.is_note and text and notation.SUPERSCRIPT not in self.parts[first:]:
+                return
+            if element.is_note and text and notation.SUPERSCRIPT not in self.parts[first:]:
                 self.parts[first] = notation.NOTE
                 self.parts.append(notation.END)
                 self._keep_note(address, text)
+                return
+        if text in _POINTERS and "#" in address:
+            del self.parts[first:]
         elif address.startswith(("http://", "https://", "mailto:")) and self._words > element.words:
             if address.startswith("mailto:"):
                 address = address[7:].partition("?")[0]
+            written = notation.LINK + address + notation.LINK_TEXT
             if self._marks == element.marks:
-                self.parts[first] = notation.LINK + address + notation.LINK_TEXT
+                self.parts[first] = written
                 self.parts.append(notation.END_OF_LINK)
             else:
-                self.parts.append(
-                    notation.LINK + address + notation.LINK_TEXT + notation.END_OF_LINK
-                )
+                self.parts.append(written + notation.END_OF_LINK)
 
     def _end_superscript(self, element: _Element) -> None:
         self.parts.append(notation.END)
-        anchor = self._anchors[-1] if self._anchors else element
-        if element.is_note or (anchor is not element and anchor.words == element.words):
+        anchor = self._anchors[-1] if self._anchors else None
+        if anchor and anchor.words == element.words and not element.address:
+            element.is_note, element.address, anchor.address = True, anchor.address, ""
+        if element.is_note:
             self.parts[element.first_part] = notation.NOTE
-            self._keep_note(element.address or anchor.address, self._written(element))
+            self._keep_note(element.address, self._written(element))
 
     def _keep_note(self, address: str, text: str | None) -> None:
         if text:
@@ -426,19 +453,19 @@ class _Target:
         if row.is_layout or _is_layout(parts):
             for cell in row.cells:
                 cell.is_layout = True
-            rows.append(tables.Row([], group))
+            rows.append(tables.GridRow([], group))
             return
-        written: list[tuple[tables.Cell, list[str]]] = []
+        written: list[tuple[tables.GridCell, list[str]]] = []
         for part in parts:
-            if isinstance(part, tables.Cell):
+            if isinstance(part, tables.GridCell):
                 written.append((part, []))
             elif not written and isinstance(part, str) and part.strip():
-                written.append((tables.Cell(1, 1), []))
+                written.append((tables.GridCell(1, 1), []))
             if written:
-                written[-1][1].append(_in_cell(part))
+                written[-1][1].append(_in_cell(part, is_first=not "".join(written[-1][1]).strip()))
         for cell, pieces in written:
             cell.text = notation.with_links(_squeezed("".join(pieces)).strip())
-        line = tables.Row([cell for cell, _ in written], group)
+        line = tables.GridRow(tables.with_signs([cell for cell, _ in written]), group)
         self.parts[row.first_part :] = [line]
         rows.append(line)
         if not self._tables:
@@ -452,17 +479,17 @@ def _is_layout(parts: list[_Part]) -> bool:
         return False
     if any(isinstance(part, _Heading) for part in parts):
         return True
-    if sum(isinstance(part, tables.Cell) for part in parts) == 1:
+    if sum(isinstance(part, tables.GridCell) for part in parts) == 1:
         texts = [at for at, part in enumerate(parts) if isinstance(part, str) and part.strip()]
         return bool(texts) and any(texts[0] < at < texts[-1] for at in blocks)
     has_paragraphs = any(parts[at] is not _Mark.BREAK for at in blocks)
     return has_paragraphs and sum(len(one) for one in parts if isinstance(one, str)) > _LONGEST_ROW
 
 
-def _in_cell(part: _Part) -> str:
+def _in_cell(part: _Part, is_first: bool) -> str:
     """A part of a cell in one line."""
     if isinstance(part, Item):
-        return " " + part.label.removeprefix(BULLET)
+        return "" if is_first and part.label == BULLET else f" {part.label}"
     return part if isinstance(part, str) else " "
 
 
@@ -486,13 +513,13 @@ class _Layout:
                 self._line.append(part)
                 self._is_verbatim |= isinstance(part, _Verbatim)
                 return
-            case tables.Cell(is_layout=False):
+            case tables.GridCell(is_layout=False):
                 if self._line:
                     self._line.append(" | ")
                 return
         self._end_line()
         match part:
-            case tables.Row():
+            case tables.GridRow():
                 self._write(part.line)
             case Item():
                 is_second_bullet = part.label == BULLET == "".join(self._labels[-1:])
@@ -505,7 +532,7 @@ class _Layout:
                 self._end_heading()
             case _ if not self._labels:  # a block at the start of a list item begins no new line
                 due = self._newlines + 1 if part is _Mark.BREAK else 1
-                due += part is _Mark.PARAGRAPH or isinstance(part, tables.Cell)
+                due += part is _Mark.PARAGRAPH or isinstance(part, tables.GridCell)
                 self._newlines = min(2, max(self._newlines, due))
 
     def _end_line(self) -> None:

@@ -40,7 +40,7 @@ class List:
         """Open the list of a start tag."""
         style = _LIST_STYLE.search(attributes.get("style", ""))
         kind = style[1] if style else attributes.get("type", "")
-        if tag == "ul" or kind == "none":
+        if tag != "ol" or kind == "none":
             return cls()
         start = number_of(attributes.get("start"))
         if "reversed" not in attributes:

@@ -9,13 +9,16 @@ import re
 
 SUPERSCRIPT, NOTE, SUBSCRIPT, END = "\ud800", "\ud801", "\ud802", "\ud803"
 LINK, LINK_TEXT, END_OF_LINK = "\ud804", "\ud805", "\ud806"
-CHECKED, UNCHECKED = "\ud807", "\ud808"
+PICTURE, END_OF_PICTURE = "\ud807", "\ud808"
+CHECKED, UNCHECKED = "\ud809", "\ud80a"
 
 _LONGEST = 40  # characters of a superscript or subscript; longer text is only small print
 _LONGEST_ADDRESS = 200  # characters; a longer one tracks readers
 _NESTED = 3  # superscripts within superscripts
 _DROPPED = {ord(one): None for one in (SUPERSCRIPT, NOTE, SUBSCRIPT, END, LINK, LINK_TEXT)} | {
     ord(END_OF_LINK): None,
+    ord(PICTURE): None,
+    ord(END_OF_PICTURE): None,
     ord(CHECKED): "[x]",
     ord(UNCHECKED): "[ ]",
 }
@@ -37,8 +40,11 @@ _LINKED_MARK = re.compile(r"\(?(?:[\divxlc]{1,5}|[a-zA-Z]|\D?\D?\d{1,3}|[*†‡
 _TEN = re.compile(r"(?<![\w.,])10 \Z")
 _NUMBER = re.compile(r"[-−–+]?\d+(?:[.,]\d+)?")
 _ION = re.compile(r"\d*[+−-]")
-_TERM = re.compile(r"[nkxyzijNT]|(?=.*[\d+−–*/^-])[-−–]?[\da-zA-Z][\da-zA-Z+−–*/().^-]{0,11}")
-_ISOTOPE = re.compile(r"[A-Z][a-z]?(?![^\W\d_])")
+_TERM = re.compile(
+    r"[nkxyzijNT]|(?=.*[\dΑ-ω+−–*/^-])[-−–]?[\da-zA-ZΑ-ω][\da-zA-ZΑ-ω+−–*/().^-]{0,11}"
+)
+_WORDS_AT_PICTURE = re.compile(rf"(?<=\w){PICTURE}|{END_OF_PICTURE}(?=\w)")
+_ISOTOPE = re.compile(r"\d*[A-Z][a-z]?(?![^\W\d_])")
 _AMOUNT = re.compile(r"[$€£¥]\s?\d[\d.,]*\Z")
 _AFTER_NAME = re.compile(r"(?:[^\W\d_]{3}|\d[.,]\d)\Z")
 # A short number, a decimal number, a unit, a function, a variable or a term in brackets.
@@ -54,8 +60,7 @@ _BASE = re.compile(
 def write_out(line: str) -> tuple[str, list[str]]:
     """Return the line in plain characters, and its links as "[text](address)".
 
-    A line that a link fills becomes the link. A line of nothing but checkboxes is empty: they are
-    switches of the page.
+    A line of nothing but checkboxes is empty: they are switches of the page.
     """
     if not _MARK.search(line):
         return line, []
@@ -93,6 +98,7 @@ def _says(words: str, address: str) -> bool:
 
 def _plain(line: str) -> str:
     """Replace all marks but links."""
+    line = _WORDS_AT_PICTURE.sub(" ", line)
     line = _FRACTION.sub(
         lambda one: f"{one[1]} {one[2]}/{one[3] or one[4]}".removeprefix("None "), line
     )
@@ -111,9 +117,10 @@ def _shifted(match: re.Match[str]) -> str:
     opened = max(before.rfind(one) for one in (SUPERSCRIPT, NOTE, SUBSCRIPT))
     if before.find(END, opened) < 0:  # a superscript of a superscript
         before = before[opened + 1 :]
-    after = match.string[match.end() : match.end() + 4]
+    after = match.string[match.end() : match.end() + 12]
     if kind == SUBSCRIPT:
-        written = f"_{text}" if before[-1:].isdigit() and text[0].isdigit() else text
+        is_number = without_marks(before)[-1:].isdigit() and text[0].isdigit()
+        written = f"_{text}" if is_number else text
     else:
         written = _superscript(text, before, without_marks(after), kind == NOTE)
     is_glued = after[:1].isdigit() if written[-1].isdigit() else written[-1] == "]"
@@ -124,9 +131,10 @@ def _superscript(text: str, before: str, after: str, is_linked: bool) -> str:
     """Write a superscript as the mark of a note, an exponent, or plain letters as in "1st"."""
     is_indexed = before.endswith(END)  # by a subscript
     before = without_marks(before)
-    mark = text if _BRACKETED.fullmatch(text) or text[0] == "(" else f"[{text}]"
+    is_bracketed = bool(_BRACKETED.fullmatch(text))
+    mark = text if is_bracketed or text[0] == "(" else f"[{text.removesuffix(')')}]"
     note = f" {mark}" if before[-1:].isalnum() else mark
-    if _BRACKETED.fullmatch(text) or (is_linked and _LINKED_MARK.fullmatch(text)):
+    if is_bracketed or (is_linked and _LINKED_MARK.fullmatch(text)):
         return note
     is_base = is_indexed or _BASE.search(
         before.removesuffix(" ") if _TEN.search(before) else before

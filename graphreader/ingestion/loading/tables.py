@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from graphreader.ingestion.loading.lists import number_of
 
 _MOST_COLUMNS, _MOST_ROWS = 1_000, 65_534  # of a merged cell (HTML standard, section 4.9.11)
+_CURRENCIES = ("$", "€", "£", "¥")
+_FIRST_OF_NUMBER = tuple("0123456789(-–—−.")
 _LONGEST_REPEATED = 100  # characters of a merged cell that is repeated
 
 
 @dataclass(slots=True, eq=False)
-class Cell:
+class GridCell:
     """A table cell, which spans some columns and rows."""
 
     columns: int
@@ -20,7 +22,7 @@ class Cell:
     is_layout: bool = False
 
     @classmethod
-    def of(cls, attributes: Mapping[str, str]) -> "Cell":
+    def of(cls, attributes: Mapping[str, str]) -> "GridCell":
         """Begin the cell of a start tag."""
         columns = number_of(attributes.get("colspan")) or 1
         rows = number_of(attributes.get("rowspan"))  # 0: to the end of the row group
@@ -29,10 +31,10 @@ class Cell:
 
 
 @dataclass(slots=True, eq=False)
-class Row:
+class GridRow:
     """A table row; `group` numbers the row groups of its table, `line` is its text."""
 
-    cells: list[Cell]
+    cells: list[GridCell]
     group: int = 0
     line: str = ""
 
@@ -42,12 +44,27 @@ class _Place:
     """A cell in a row: its first column, and the rows that it takes from this row on."""
 
     start: int
-    cell: Cell
+    cell: GridCell
     rows: int
     is_own: bool = False
 
 
-def lay_out(rows: list[Row], room: int) -> int:
+def with_signs(cells: list[GridCell]) -> list[GridCell]:
+    """Join the sign of a currency, or a closing bracket, in a cell of its own with its number."""
+    joined: list[GridCell] = []
+    for cell in cells:
+        before = joined[-1] if joined and joined[-1].rows == cell.rows else None
+        is_number = before and before.text in _CURRENCIES and cell.text[:1] in _FIRST_OF_NUMBER
+        is_end = before and cell.text in (")", ")%") and before.text.startswith(("(", "$(", "€("))
+        if before and before.text and cell.text and (is_number or is_end):
+            before.text += cell.text
+            before.columns += cell.columns
+        else:
+            joined.append(cell)
+    return joined
+
+
+def lay_out(rows: list[GridRow], room: int) -> int:
     """Write the rows of a table as lines, with merged cells repeated in each of their columns.
 
     Columns in which no cell with text begins are left out. Returns the rest of `room`, the number
@@ -84,7 +101,7 @@ def lay_out(rows: list[Row], room: int) -> int:
     return room
 
 
-def _placed(cells: list[Cell], spans: list[_Place]) -> list[_Place]:
+def _placed(cells: list[GridCell], spans: list[_Place]) -> list[_Place]:
     """Place the cells of a row in the columns that no cell of the rows above takes."""
     line: list[_Place] = []
     column = at = 0
