@@ -1,6 +1,8 @@
 // For each of some searches the facts that match its full-text queries, and the first facts of the
 // documents whose titles match one for titles, in no order, since Lucene's scores depend on other
-// corpora, too. No row for a corpus whose facts are not indexed in any version.
+// corpora, too; and the number of all chunks with a fact that matches a query of $counted, if it is
+// not empty, among at most $most of such facts. No row for a corpus whose facts are not indexed in
+// any version.
 MATCH (corpus:Corpus {name: $corpus})
 WHERE corpus.terms IS NOT NULL
 UNWIND range(0, size($queries) - 1) AS place
@@ -25,5 +27,13 @@ CALL (place) {
   MATCH (d:Document {id: c.document})
   RETURN collect([c.id, d.title, f.index, f.text]) AS rows
 }
-RETURN rows
+CALL (place) {
+  WITH place WHERE $counted[place] <> ''
+  CALL db.index.fulltext.queryNodes('graphreader_fact_terms', $counted[place], {limit: $most})
+  YIELD node AS f
+  MATCH (c:Chunk)-[:HAS_ATOMIC_FACT]->(f)
+  WHERE f.corpus = $corpus AND c.pending IS NULL AND c.retired IS NULL
+  RETURN count(DISTINCT c) AS chunks, count(f) AS facts
+}
+RETURN rows, chunks, facts
 ORDER BY place

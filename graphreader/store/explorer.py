@@ -15,7 +15,6 @@ from graphreader.documents import (
     Heading,
     KeyElement,
     KeyElementRef,
-    Scored,
 )
 from graphreader.outline import LONGEST_SUMMARY, OutlineEntry, shortened
 from graphreader.store.connection import Connection, Row
@@ -29,6 +28,7 @@ from graphreader.store.full_text import (
 from graphreader.store.records import FactContext, Neighbor, NodeFacts, Profile
 from graphreader.store.search import (
     NOT_INDEXED,
+    SearchResult,
     find_named,
     has_at_most,
     nearest_rows,
@@ -109,7 +109,7 @@ class GraphExplorer:
         queries: Sequence[str],
         limit: int,
         vectors: Sequence[Sequence[float]] | None = None,
-    ) -> list[list[Scored[ChunkFacts[Chunk]]]]:
+    ) -> list[SearchResult]:
         """Return for each query (with its vector) at most `limit` chunks, best first, or none."""
         frequent = (await self._frequent_words()).facts
         return await search_chunks(self.connection, self.corpus, queries, limit, vectors, frequent)

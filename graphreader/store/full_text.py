@@ -85,8 +85,20 @@ def terms_queries(terms: Iterable[str], corpus: str, frequent: Collection[str] =
     Texts of earlier versions are found too: most terms are equal in all versions.
     """
     clauses = {term: f'"{term}"' for term in sorted(terms)[:_MOST_TERMS]}
+    return _queries(_any_version(corpus), clauses, frequent)
+
+
+def all_terms_query(terms: Collection[str], corpus: str, frequent: Collection[str] = ()) -> str:
+    """Return a Lucene query for facts with all the terms; none where only frequent words are."""
+    if not set(terms) - set(frequent):
+        return ""
+    clauses = (f'+"{term}"' for term in sorted(terms)[:_MOST_TERMS])
+    return " ".join([_any_version(corpus), *clauses])
+
+
+def _any_version(corpus: str) -> str:
     versions = (f'"{corpus_word(corpus)}v{one}"' for one in range(1, TERMS_VERSION + 1))
-    return _queries(f"+({' '.join(versions)})", clauses, frequent)
+    return f"+({' '.join(versions)})"
 
 
 def key_element_queries(

@@ -12,12 +12,13 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from typing import Any
 
 from graphreader.documents import AtomicFact, Chunk, ChunkFacts, KeyElement, Scored, identity
 from graphreader.store.connection import Connection, Row
 from graphreader.store.full_text import (
+    all_terms_query,
     key_element_queries,
     term_scores,
     terms_queries,
@@ -47,6 +48,7 @@ EXACT_UP_TO = 10_000
 
 NEAR = 0.45  # smallest cosine of a hit without a distinctive term of the query
 MOST_NAMES = 4  # of a query that are also searched one by one
+MOST_COUNTED = 1_000  # facts with a name whose chunks are counted
 CHUNKS_PER_NAME = 10
 _FUSION = 10  # the constant of reciprocal rank; the usual 60 is for longer rankings
 _NAMES = 0.5  # the weight of the ranking by a name; the ranking by the whole query has weight 1
@@ -57,24 +59,37 @@ _VECTORS = 1.5
 class _Query:
     """A parsed query: all terms, the terms of each name, and its distinctive terms.
 
-    A hit must have a distinctive term, or a vector near to the query's.
+    A hit must have a distinctive term, or a vector near to the query's. The chunks with a `counted`
+    name, or with the only distinctive word of a query without names, are counted.
     """
 
     terms: frozenset[str]
     names: tuple[frozenset[str], ...]
     distinctive: frozenset[str]
+    counted: Mapping[frozenset[str], str]
 
     @classmethod
     def of(cls, text: str) -> "_Query":
         terms = terms_of(text)
-        names = dict.fromkeys(terms_of(name) for name in names_of(" ".join(text.split())))
-        distinctive = _distinctive(text, terms) | frozenset().union(*names)
-        return cls(terms, tuple(name for name in names if name)[:MOST_NAMES], distinctive)
+        wordings = {terms_of(name): name for name in names_of(" ".join(text.split()))}
+        distinctive = _distinctive(text, terms) | frozenset().union(*wordings)
+        counted = {one: name for one, name in list(wordings.items())[:MOST_NAMES] if one}
+        names = tuple(counted)
+        if not names and len(distinctive) == 1:
+            words = (one for one in alphanumeric_words(text) if terms_of(one) == distinctive)
+            counted = dict(islice(zip(repeat(distinctive), words), 1))
+        return cls(terms, names, distinctive, counted)
 
     @property
     def searches(self) -> tuple[frozenset[str], ...]:
         """The terms of the whole query, then of each name that is only a part of it."""
         return (self.terms, *(name for name in self.names if name != self.terms))
+
+    def counted_in(self, search: frozenset[str]) -> frozenset[str]:
+        """The terms whose chunks are counted with one of the searches, perhaps none."""
+        if search in self.names:
+            return search
+        return frozenset() if self.names else next(iter(self.counted), frozenset())
 
 
 def _distinctive(text: str, terms: frozenset[str]) -> frozenset[str]:
@@ -94,6 +109,23 @@ class _Candidate:
     cosines: dict[int, float]
 
 
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """The number of chunks of a corpus with a name or word in their facts, perhaps `at_least`."""
+
+    name: str
+    chunks: int
+    at_least: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The best chunks for a query, and how many chunks mention each of its names."""
+
+    hits: list[Scored[ChunkFacts[Chunk]]]
+    mentions: tuple[Mentions, ...] = ()
+
+
 _Candidates = dict[str, _Candidate]  # the chunks fetched for one query, by id
 
 
@@ -104,7 +136,7 @@ async def search_chunks(
     limit: int,
     vectors: Sequence[Sequence[float]] | None,
     frequent: Collection[str] = (),
-) -> list[list[Scored[ChunkFacts[Chunk]]]]:
+) -> list[SearchResult]:
     """Return for each query the chunks whose facts and titles match it, with these facts.
 
     The best chunk comes first, and its best fact. Terms that are `frequent` in the facts are
@@ -112,7 +144,7 @@ async def search_chunks(
     """
     found: list[_Candidates] = [{} for _ in queries]
     parsed = [_Query.of(text) for text in queries]
-    await asyncio.gather(
+    mentions, _ = await asyncio.gather(
         _match_terms(connection, corpus, queries, parsed, found, frequent),
         _match_vectors(connection, corpus, vectors or (), found),
     )
@@ -123,7 +155,8 @@ async def search_chunks(
     rows = await connection.read("read/chunk_hits", corpus=corpus, ids=ids) if ids else []
     by_id = {row["id"]: Chunk.of(row) for row in rows[0]["rows"]} if rows else {}
     return [
-        [_hit(by_id[one.id], one) for one in ranking if one.id in by_id] for ranking in rankings
+        SearchResult([_hit(by_id[one.id], one) for one in ranking if one.id in by_id], counts)
+        for ranking, counts in zip(rankings, mentions, strict=True)
     ]
 
 
@@ -141,22 +174,34 @@ async def _match_terms(
     parsed: Sequence[_Query],
     found: Sequence[_Candidates],
     frequent: Collection[str],
-) -> None:
-    """Fetch chunks by the full-text indexes, in one statement for all queries and names."""
+) -> list[tuple[Mentions, ...]]:
+    """Fetch chunks by the full-text indexes, in one statement for all queries and names.
+
+    Returns how many chunks mention the names of each query.
+    """
     searches = [
         (place, terms) for place, one in enumerate(parsed) for terms in one.searches if terms
     ]
+    mentions: list[tuple[Mentions, ...]] = [() for _ in parsed]
     if not searches:
-        return
+        return mentions
+    counted = [parsed[place].counted_in(terms) for place, terms in searches]
     values: dict[str, Any] = {"corpus": corpus, "titles": TITLES_PER_QUERY, "opening": OPENING}
     rows = await connection.read(
         "read/search_facts",
         queries=[terms_queries(terms, corpus, frequent) for _, terms in searches],
         title_queries=[terms_queries(terms, corpus)[0] for _, terms in searches],
+        counted=[all_terms_query(terms, corpus, frequent) for terms in counted],
+        most=MOST_COUNTED,
         facts=FACTS_PER_QUERY,
         **values,
     )
     places = [place for place, _ in searches]
+    for place, terms, row in zip(places, counted, rows, strict=bool(rows)):
+        if row["chunks"]:
+            name = parsed[place].counted[terms]
+            count = Mentions(name, row["chunks"], row["facts"] >= MOST_COUNTED)
+            mentions[place] = (*mentions[place], count)
     if not rows:
         asked = [
             (place, query)
@@ -168,6 +213,7 @@ async def _match_terms(
         rows = await connection.read("read/search_facts_by_names", queries=words, **values)
     for place, row in zip(places, rows, strict=True):
         _add(found[place], row["rows"])
+    return mentions
 
 
 async def _match_vectors(

@@ -355,10 +355,10 @@ async def search_page(
     if text.strip():
         reader = server.reader_of(visitor, corpus)
         explorer = await server.resources.explorer(corpus)
-        elements, (scored,) = await asyncio.gather(
+        elements, (found,) = await asyncio.gather(
             reader.asearch(text, limit=30), explorer.search([text], 10)
         )
-        hits = [one.item for one in scored]
+        hits = [one.item for one in found.hits]
     values: dict[str, Any] = {"text": text, "elements": elements, "hits": hits}
     return page(request, "search.html", corpus=corpus, here="search", **values)
 

@@ -5,6 +5,7 @@ import pytest
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
+from graphreader.store.search import Mentions, SearchResult
 from graphreader.store.writer import GraphWriter
 from tests.neo4j.texts import Facts, by_words, write
 from tests.servers import both_versions
@@ -30,7 +31,7 @@ async def write_school(writer: GraphWriter) -> None:
 
 async def found(explorer: GraphExplorer, query: str, limit: int = 9) -> list[str]:
     """The texts of the chunks that a search returns, best first."""
-    return [hit.item.chunk.text for hit in (await explorer.search([query], limit))[0]]
+    return [hit.item.chunk.text for hit in (await explorer.search([query], limit))[0].hits]
 
 
 # Facts and titles vote for their chunks, words in any form; of two names the chunks with both come
@@ -81,15 +82,42 @@ async def test_two_names(explorer: GraphExplorer, writer: GraphWriter) -> None:
 async def test_hits(explorer: GraphExplorer, writer: GraphWriter) -> None:
     await write_school(writer)
 
-    (hit, *_), nothing, limited = await explorer.search(
+    first, nothing, limited = await explorer.search(
         ["Who taught Rask the dog?", "zebra", "Emil Rask"], 2
     )
 
+    hit = first.hits[0]
     chunk = hit.item.chunk
     assert (chunk.document, chunk.index, chunk.text) == ("Emil Rask", 0, "Emil Rask 0")
     assert [fact.index for fact in hit.item.facts] == [1, 0]
-    assert nothing == []
-    assert len(limited) == 2
+    assert nothing == SearchResult([])
+    assert len(limited.hits) == 2
+
+
+# All chunks with a name of the query in their facts are counted, or with its only distinctive word,
+# in this corpus and whatever the limit; a chunk of an edit under way is not.
+@both_versions
+async def test_mentions(
+    explorer: GraphExplorer, writer: GraphWriter, other: GraphWriter, connection: Connection
+) -> None:
+    facts = {f"Writer{n} came to New Oslo for the harvest. {n}": ["New Oslo"] for n in range(9)}
+    for one in (writer, other):
+        texts = [(f"{n}", {fact: names}) for n, (fact, names) in enumerate(facts.items())]
+        await write(one, "letters", [*texts, ("x", {"Ada saw New Bergen.": ["Ada"]})])
+    queries = [
+        *("How many mention New Oslo and New Bergen?", "How many letters mention the harvest?"),
+        *("Was the harvest good by boat?", "How many mention Zürich?"),
+    ]
+    found = await explorer.search(queries, 3)
+
+    assert [len(one.hits) for one in found] == [3, 3, 3, 0]
+    assert [one.mentions for one in found] == [
+        (Mentions("New Oslo", 9), Mentions("New Bergen", 1)),
+        *((Mentions("harvest", 9),), (), ()),
+    ]
+    letters = await Catalog(connection).find(writer.corpus, "letters")
+    await connection.write("write/retire_chunks", document=letters, chunks=[])
+    assert [one.mentions for one in await explorer.search(["New Oslo"], 3)] == [()]
 
 
 # Chunks of another corpus are no hits, nor are those of an edit that is under way.
@@ -116,7 +144,7 @@ async def test_vectors(explorer: GraphExplorer, writer: GraphWriter, other: Grap
     }
     near, far = [1.0, *[0.0] * 255], [*[0.0] * 255, 1.0]
     await write_school(writer)
-    assert await explorer.search(["zebra"], 5, [near]) == [[]]
+    assert await explorer.search(["zebra"], 5, [near]) == [SearchResult([])]
 
     for one in (other, writer):
         if one is other:
@@ -126,7 +154,8 @@ async def test_vectors(explorer: GraphExplorer, writer: GraphWriter, other: Grap
         await one.write_fact_embeddings(
             (fact.id, [*vectors.get(fact.with_title, [-1.0, 0.1]), *[0.0] * 254]) for fact in facts
         )
-    hits, nothing = await explorer.search(["zebra", "zebra"], 5, [near, far])
+    near_hits, nothing = await explorer.search(["zebra", "zebra"], 5, [near, far])
+    hits = near_hits.hits
 
     assert [(hit.item.chunk.text, hit.item.facts[0].text) for hit in hits] == [
         ("Vera Holm 0", "Vera Holm painted ships."),
@@ -134,7 +163,7 @@ async def test_vectors(explorer: GraphExplorer, writer: GraphWriter, other: Grap
     ]
     assert hits[0].score > hits[1].score
     assert all(hit.item.chunk.document_id in own for hit in hits)
-    assert nothing == []
+    assert nothing == SearchResult([])
 
 
 # A corpus whose facts were not indexed is searched by its key elements, and a note says so.
@@ -218,5 +247,5 @@ async def test_frequent_words(
     assert {one.name for one in await by_words(explorer, question, 2)} == {"Ada", "Old Harbor"}
     assert (await by_words(explorer, "old harbor", 1))[0].name == "Old Harbor"
     assert (await explorer.named(["Old Harbor"]))[0][0].name == "Old Harbor"
-    (hits,) = await explorer.search([question], 5)
-    assert hits[0].item.facts[0].text == "Ada was seen by the old harbor."
+    (result,) = await explorer.search([question], 5)
+    assert result.hits[0].item.facts[0].text == "Ada was seen by the old harbor."

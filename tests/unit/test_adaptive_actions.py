@@ -2,8 +2,9 @@
 
 import pytest
 
-from graphreader.agent.adaptive.actions import is_distinctive, with_names
+from graphreader.agent.adaptive.actions import is_distinctive, totals, with_names
 from graphreader.documents import Chunk, ChunkFacts
+from graphreader.store.search import Mentions
 
 TEXTS = ["Anna Gray saw Ben.", "Ben sang.", "Rain.", "Wind.", "Anna Gray sang."]
 FOUND = [
@@ -28,6 +29,16 @@ def test_names(query: str, kept: str, missing: list[str]) -> None:
     passages, names = with_names(FOUND, query)
 
     assert ("".join(one.chunk.id for one in passages), names) == (kept, missing)
+
+
+# The number of passages with a name is said where more have it than are shown.
+def test_totals() -> None:
+    mentions = [Mentions("Anna Gray", 14), Mentions("Ben", 2), Mentions("rain", 600, at_least=True)]
+
+    assert totals(mentions, FOUND) == [
+        "14 passages have Anna Gray, 2 are shown.",
+        "At least 600 passages have rain, 1 are shown.",
+    ]
 
 
 # A number and common words identify nothing.

@@ -16,6 +16,7 @@ from graphreader.documents import Chunk, ChunkFacts, ChunkRef, KeyElement
 from graphreader.errors import DecisionError
 from graphreader.llm.protocols import folded
 from graphreader.outline import outline_text
+from graphreader.store.search import Mentions, SearchResult
 from graphreader.text.names import names_of
 from graphreader.text.words import is_common, terms_of
 
@@ -65,15 +66,15 @@ class ActionRunner:
         """The outcome of each action, in order."""
         searches = [one.argument for one in actions if one.function == "search"]
         names = [one for one in actions if one.function in ("read_node", "read_neighbor_node")]
-        found, elements = await asyncio.gather(
+        results, elements = await asyncio.gather(
             self.search(searches, PASSAGES_A_SEARCH), self._named(names)
         )
-        hits = iter(found)
+        found = iter(results)
         nodes = iter(elements)
         jobs = []
         for action in actions:
             if action.function == "search":
-                jobs.append(self._search_outcome(action.argument, next(hits)))
+                jobs.append(self._search_outcome(action.argument, next(found)))
             elif action.function == "outline":
                 jobs.append(self._outline(action.argument))
             elif action.function in ("read_node", "read_neighbor_node"):
@@ -82,21 +83,21 @@ class ActionRunner:
                 jobs.append(self._chunks(action))
         return await asyncio.gather(*jobs)
 
-    async def search(self, queries: Sequence[str], limit: int) -> list[list[ChunkFacts[Chunk]]]:
+    async def search(self, queries: Sequence[str], limit: int) -> list[SearchResult]:
         """Return the best chunks for each query, by words and, if there are vectors, by meaning."""
         if not queries:
             return []
         vectors = None
         with suppress(DecisionError):  # words alone bring most
             vectors = await self._context.vectors.vectors(queries)
-        found = await self._context.explorer.search(queries, limit, vectors)
-        return [[hit.item for hit in hits] for hits in found]
+        return await self._context.explorer.search(queries, limit, vectors)
 
-    async def _search_outcome(self, query: str, found: Sequence[ChunkFacts[Chunk]]) -> Outcome:
-        if not found:
+    async def _search_outcome(self, query: str, found: SearchResult) -> Outcome:
+        if not found.hits:
             return Outcome(text=NOTHING)
-        kept, missing = with_names(found, query)
-        return Outcome(kept, f"No passage has {' or '.join(missing)}." if missing else "")
+        kept, missing = with_names([hit.item for hit in found.hits], query)
+        lines = [f"No passage has {' or '.join(missing)}."] if missing else []
+        return Outcome(kept, " ".join([*lines, *totals(found.mentions, kept)]))
 
     async def _named(self, actions: Sequence[Action]) -> list[list[KeyElement]]:
         if not actions:
@@ -201,6 +202,18 @@ def with_names(
     others = [one for one, names in by_names if not names]
     missing = [name for name in wanted if not any(name in names for names in present)]
     return named + others[:PASSAGES_WITHOUT_NAME], missing
+
+
+def totals(mentions: Sequence[Mentions], shown: Sequence[ChunkFacts[Chunk]]) -> list[str]:
+    """Say how many passages have a name, where more of them have it than are shown."""
+    texts = [terms_of(f"{one.chunk.document}\n{one.chunk.text}") for one in shown]
+    lines = []
+    for one in mentions:
+        number = sum(terms_of(one.name) <= text for text in texts)
+        if one.chunks > number:
+            least = "At least " if one.at_least else ""
+            lines.append(f"{least}{one.chunks} passages have {one.name}, {number} are shown.")
+    return lines
 
 
 def is_distinctive(name: str) -> bool:

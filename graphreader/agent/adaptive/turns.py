@@ -14,6 +14,7 @@ from graphreader.agent.adaptive.actions import (
     ActionRunner,
     Outcome,
     action_text,
+    totals,
 )
 from graphreader.agent.adaptive.results import ResultWriter
 from graphreader.agent.adaptive.state import (
@@ -51,6 +52,7 @@ from graphreader.agent.state import CALLS, CITATIONS, Costs, Plain, add_costs, a
 from graphreader.documents import KeyElementRef
 from graphreader.errors import BudgetError, DecisionError, ReplyError
 from graphreader.reading import FunctionCall, Stopped
+from graphreader.store.search import SearchResult
 from graphreader.text.matching import locate
 
 STALLED = 2  # turns in a row without a finding, after which paths explore
@@ -77,8 +79,8 @@ class AdaptiveNodes:
             explorer.search_note(),
         )
         results = [
-            writer.result(_searched(query), Outcome(hits, "" if hits else NOTHING), is_search=True)
-            for query, hits in zip(queries, found, strict=True)
+            writer.result(_searched(query), _outcome(one), is_search=True)
+            for query, one in zip(queries, found, strict=True)
         ]
         if document:
             writer.number(document, 0)
@@ -314,6 +316,12 @@ class AdaptiveNodes:
             labels = tuple(f"{one['title']}, chunk {one['index']}" for one in parts)
             texts = tuple(chain.from_iterable(map(_facts, parts)))
             runtime.stream_writer(FactsRead(OWN_PATH, "question", texts, labels, places))
+
+
+def _outcome(found: SearchResult) -> Outcome:
+    """The outcome of the search for a question, with all chunks."""
+    hits = [hit.item for hit in found.hits]
+    return Outcome(hits, " ".join(totals(found.mentions, hits)) if hits else NOTHING)
 
 
 def _searched(query: str) -> str:
