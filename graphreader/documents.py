@@ -54,7 +54,8 @@ class Document:
     """A text with its metadata; `id` follows from the corpus and the path of its source.
 
     `sha256` is that of the UTF-8 text, `language` "zh" or else "en", `metadata` plain JSON
-    values. `page_starts` count characters; `skipped` could not be read.
+    values. `page_starts` count characters; `skipped` could not be read. `encoding` is empty for
+    UTF-8 and for formats that have none; `notes` are sentences about the reading.
     """
 
     corpus: str
@@ -68,6 +69,8 @@ class Document:
     page_starts: tuple[int, ...] = ()
     headings: tuple[Heading, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    encoding: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

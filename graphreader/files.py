@@ -5,6 +5,7 @@ import os
 import re
 import secrets
 import shutil
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -40,8 +41,12 @@ def atomic_write(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Bi
 
 
 def file_source(path: str | os.PathLike[str]) -> str:
-    """The path with links resolved, and an escape for each byte that is not valid in UTF-8."""
-    return os.fsencode(os.path.realpath(path)).decode("utf-8", "backslashreplace")
+    """The path with links resolved, and an escape for each byte that is not valid in UTF-8.
+
+    Accents are composed (NFC): systems write the same name in different ways.
+    """
+    text = os.fsencode(os.path.realpath(path)).decode("utf-8", "backslashreplace")
+    return unicodedata.normalize("NFC", text)
 
 
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")

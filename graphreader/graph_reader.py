@@ -1,10 +1,12 @@
 """GraphReader: read texts into a graph once, then ask questions about them."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from itertools import repeat
 from os import PathLike
 from pathlib import Path
@@ -41,6 +43,7 @@ from graphreader.ingestion.report import (
     NothingReadError,
     Progress,
     no_progress,
+    unread_note,
     with_waits,
 )
 from graphreader.ingestion.transfer import Export, TransferReport, export_corpus, import_corpus
@@ -312,6 +315,7 @@ class GraphReader:
         exclude: Sequence[str] = (),
         follow_links: Sequence[str | PathLike[str]] = (),
         id: str | None = None,
+        encoding: str | None = None,
         normalize: bool | None = None,
         batch: bool = False,
         wait: bool = False,
@@ -321,7 +325,8 @@ class GraphReader:
         """Read files, folders of them, or LangChain documents into the corpus.
 
         `include` and `exclude` are patterns of paths in folders, where links are followed
-        only to a folder or file of `follow_links`; "-" is standard input, named `id`. Of a
+        only to a folder or file of `follow_links`; "-" is standard input, named `id`. `encoding`
+        is that of texts that do not declare one; without it each is recognized. Of a
         changed text only the changed region is read. Key elements are merged at the end,
         unless `normalize` is false; the report lists what cannot be read. With `batch` the
         requests to the model are submitted as batches, for half the price; the same call
@@ -331,8 +336,10 @@ class GraphReader:
         """
         if batch and ray:
             raise UsageError("Batches are not requested by workers: use either batch or ray.")
+        unread = Counter[str]()
         sources = await asyncio.to_thread(
-            sources_of, inputs, include, exclude, id=id, follow_links=follow_links
+            partial(sources_of, id=id, follow_links=follow_links, encoding=encoding, unread=unread),
+            *(inputs, include, exclude),
         )
         if ray:
             with with_waits(progress):
@@ -344,6 +351,8 @@ class GraphReader:
             report = await self._ingest_by_batches(sources, progress, normalize, wait=wait)
         else:
             report = await self._ingest(lambda one: one.run(sources), progress, normalize)
+        if unread:
+            report = replace(report, notes=(*report.notes, unread_note(unread)))
         if report.documents and all(one.status == "refused" for one in report.documents):
             raise NothingReadError(report)
         return report
@@ -360,6 +369,7 @@ class GraphReader:
         exclude: Sequence[str] = (),
         follow_links: Sequence[str | PathLike[str]] = (),
         id: str | None = None,
+        encoding: str | None = None,
         known: bool = True,
         batch: bool = False,
     ) -> Estimate:
@@ -370,7 +380,8 @@ class GraphReader:
         count. With `batch` the price is that of batches.
         """
         sources = await asyncio.to_thread(
-            sources_of, inputs, include, exclude, id=id, follow_links=follow_links
+            partial(sources_of, id=id, follow_links=follow_links, encoding=encoding),
+            *(inputs, include, exclude),
         )
         measurer, settings = self._resources.measurer_with_model()
         assumed, status = settings != self._resources.settings, None

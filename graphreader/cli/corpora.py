@@ -86,8 +86,12 @@ def _print_documents(corpus: str, documents: "Sequence[DocumentSummary]") -> Non
     rows = []
     for one in documents:
         status = one.status + (f" ({one.failed} without facts)" if one.failed else "")
-        rows.append([one.title, one.id, f"{one.chunks:,}", f"{one.tokens:,}", status])
-    columns = ["Document", "Id", "Chunks", "Tokens", "Status"]
+        values = [one.title, one.id, f"{one.chunks:,}", f"{one.tokens:,}", status]
+        rows.append([*values, one.encoding or ""])
+    columns = ["Document", "Id", "Chunks", "Tokens", "Status", "Encoding"]
+    if not any(one.encoding for one in documents):  # all are UTF-8, or of formats without one
+        columns.pop()
+        rows = [row[:-1] for row in rows]
     if out.width < _WIDE and len({one.title for one in documents}) == len(documents):
         columns.remove("Id")  # in a narrow terminal titles need the room
         rows = [[title, *others] for title, _, *others in rows]

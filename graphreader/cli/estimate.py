@@ -34,6 +34,7 @@ def estimate(
     exclude: options.Exclude,
     follow_links: options.FollowLinks,
     name: options.StdinName = None,
+    encoding: options.Encoding = None,
     batch: options.Batch = False,
     plan: options.Plan = None,
     json: options.Json = False,
@@ -52,6 +53,7 @@ def estimate(
         "exclude": exclude,
         "follow_links": follow_links,
         "id": name,
+        "encoding": encoding,
     }
     paths = expand_paths(paths, name)
     print_estimate(paths, sources, "default", json, planned=plan, skip_known=False, batch=batch)

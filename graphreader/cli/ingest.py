@@ -56,6 +56,7 @@ def ingest(
     exclude: options.Exclude,
     follow_links: options.FollowLinks,
     name: options.StdinName = None,
+    encoding: options.Encoding = None,
     corpus: options.Corpus = "default",
     retry_failed: options.RetryFailed = False,
     normalize: options.Normalize = None,
@@ -78,7 +79,10 @@ def ingest(
         graphreader ingest --retry-failed --corpus library
     """
     if retry_failed and any(
-        (paths, include, exclude, follow_links, name, normalize is not None, batch, ray, dry_run)
+        (
+            *(paths, include, exclude, follow_links, name, encoding),
+            *(normalize is not None, batch, ray, dry_run),
+        )
     ):
         raise UsageError(
             "--retry-failed asks again for the failed chunks of the whole corpus: it goes with "
@@ -92,6 +96,7 @@ def ingest(
         "exclude": exclude,
         "follow_links": follow_links,
         "id": name,
+        "encoding": encoding,
     }
     if dry_run:
         return print_estimate(paths, sources, corpus, json, skip_known=True, batch=batch)
@@ -298,7 +303,7 @@ class IngestProgress(CommandProgress):
 
         Chunks without facts are printed at the end of the command.
         """
-        has_problem = document.status == "refused" or document.skipped
+        has_problem = document.status == "refused" or document.skipped or document.notes
         self._failed += len(document.failed)
         if has_problem and document in self._listed:  # by an earlier pass
             return
@@ -336,6 +341,8 @@ def _document_lines(document: "DocumentReport") -> Iterator[Text]:
         yield line
     if document.error:
         yield literal_line(document.error)
+    for note in document.notes:
+        yield literal_line(note)
     for part in document.skipped[:_LISTED_PARTS]:
         yield literal_line(f"{part.part}: {part.reason}")
     if len(document.skipped) > _LISTED_PARTS:

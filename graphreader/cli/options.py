@@ -62,6 +62,21 @@ FollowLinks = Annotated[
     list[str],
     _option("TARGET", "In folders, follow links to this folder or file (repeatable).", **_REPEATED),
 ]
+
+
+def _check_encoding(name: str | None) -> str | None:
+    """Refuse an encoding that does not exist."""
+    if name is not None:
+        from graphreader.ingestion.loading.encodings import known_encoding
+
+        known_encoding(name)
+    return name
+
+
+Encoding = Annotated[
+    str | None,
+    _option("NAME", "The encoding of texts that do not declare one.", callback=_check_encoding),
+]
 StdinName = Annotated[str | None, _option("NAME", "The name of the text from stdin.", "--id")]
 Batch = Annotated[
     bool, flag("--batch", help="Use batches of OpenAI or Anthropic: half the price, within a day.")

@@ -123,6 +123,7 @@ class DocumentJob:
             waiting=self.waiting,
             facts=self.facts,
             skipped=self.document.skipped,
+            notes=self.document.notes,
             failed=tuple(self.failed),
             error=error,
         )
@@ -315,6 +316,7 @@ class Pipeline:
                 id=document.id,
                 chunks=state.chunks,
                 skipped=document.skipped,
+                notes=document.notes,
             )
         if state and state.chunks:
             job = await self._update_job(document, state)
@@ -332,6 +334,7 @@ class Pipeline:
             and state.chunk_tokens == self._chunk_tokens
             and state.title == document.title
             and state.metadata == metadata_of(document)
+            and state.encoding == document.encoding
         )
 
     async def _update_job(self, document: Document, state: DocumentState) -> DocumentJob:

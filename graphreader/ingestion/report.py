@@ -2,12 +2,12 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from graphreader.documents import Skipped
+from graphreader.documents import Skipped, without_controls
 from graphreader.errors import DocumentError
 from graphreader.ingestion.normalization.merging import Merge
 from graphreader.llm.batches import BatchStatus
@@ -31,7 +31,8 @@ class DocumentReport:
 
     Status "unchanged": it was complete already; "incomplete": the chunks in `failed` have no
     facts, and the next run asks again; "waiting": the replies to `waiting` chunks come with a
-    batch; "refused": `error` is the reason. `asked` chunks were extracted.
+    batch; "refused": `error` is the reason. `asked` chunks were extracted; `notes` are sentences
+    about the reading.
     """
 
     title: str
@@ -45,6 +46,7 @@ class DocumentReport:
     failed: tuple[FailedChunk, ...] = ()
     error: str | None = None
     waiting: int = 0
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,20 @@ class NormalizationReport:
             "parted": sorted(self.parted),
             "moved": self.moved,
         }
+
+
+LISTED_SUFFIXES = 10
+
+
+def unread_note(unread: Mapping[str, int]) -> str:
+    """The sentence that names files of unknown formats, by the numbers of their suffixes."""
+    most = sorted(unread.items(), key=lambda one: (-one[1], one[0]))[:LISTED_SUFFIXES]
+    parts = [
+        f"{number:,} {without_controls(name)[:20] or 'without a suffix'}" for name, number in most
+    ]
+    if more := sum(unread.values()) - sum(number for _, number in most):
+        parts.append(f"{more:,} more")
+    return f"Not read, since their formats are not known: {', '.join(parts)}."
 
 
 SHOWN = 3  # largest number of reasons in a message
@@ -189,6 +205,7 @@ class IngestReport:
 def _as_dict(report: DocumentReport) -> dict[str, Any]:
     values = asdict(report)
     lists = {"skipped": list(values["skipped"]), "failed": list(values["failed"])}
+    lists["notes"] = list(report.notes)
     return {"id": report.id, **values, **lists}
 
 

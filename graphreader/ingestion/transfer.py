@@ -99,7 +99,7 @@ class ChunkRecord(_Record):
 class DocumentRecord(_Record):
     """A document; its text is the chunks' joined text, `headings` are (start, words, level).
 
-    Older exports have no levels.
+    Older exports have no levels and no encodings.
     """
 
     title: str
@@ -108,6 +108,7 @@ class DocumentRecord(_Record):
     sha256: str
     chunk_tokens: Number
     metadata: dict[str, Any] = Field(default_factory=dict)
+    encoding: Annotated[str, Field(max_length=100)] = ""
     page_starts: tuple[Number, ...] = ()
     headings: tuple[tuple[Number, str] | tuple[Number, str, Number], ...] = ()
     chunks: tuple[ChunkRecord, ...]
@@ -254,6 +255,7 @@ def _document(row: Row, chunks: Sequence[ChunkRecord]) -> DocumentRecord:
     return DocumentRecord(
         **{name: row[name] for name in ("title", "source", "language", "sha256", "chunk_tokens")},
         metadata=json.loads(row["metadata"]),
+        encoding=row["encoding"],
         page_starts=tuple(row["page_starts"]),
         headings=Heading.of(row),
         chunks=tuple(chunks),

@@ -39,7 +39,10 @@ class CorpusSummary:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSummary:
-    """One line of a list of documents; `failed` counts chunks that have no facts yet."""
+    """One line of a list of documents; `failed` counts chunks that have no facts yet.
+
+    `encoding` is None for UTF-8 and for formats that have none.
+    """
 
     id: str
     title: str
@@ -51,6 +54,7 @@ class DocumentSummary:
     tokens: int
     failed: int
     status: Status
+    encoding: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +177,7 @@ class DocumentState:
     sha256: str
     title: str
     metadata: str | None
+    encoding: str
     chunk_tokens: int
     complete: bool
     arranged: bool

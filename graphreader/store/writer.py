@@ -251,6 +251,7 @@ def _document_row(document: Document, corpus: str) -> dict[str, Any]:
         "sha256": document.sha256,
         "language": document.language,
         "metadata": metadata_of(document),
+        "encoding": document.encoding or None,
         "page_starts": list(document.page_starts),
         "headings": [heading.title for heading in document.headings],
         "heading_starts": [heading.start for heading in document.headings],

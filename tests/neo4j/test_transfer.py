@@ -38,9 +38,7 @@ REFRAIN = "And nobody knew why it was.\n\n"
 TEXTS = {
     "lives": "# Vera\n\nVera Holm was born in Bergen.\n\n" + REFRAIN * 3 + "VERA HOLM taught.\n",
     "贞德": "贞德生于栋雷米村。\n\n1431年，贞德在鲁昂被处死。\n",
-    "odd": '\ufeffA "quote",\\ a tab\t, \u2028, 🧑🏽‍🚀 and שלום.\n\n'
-    + REFRAIN
-    + "The End of Bergen",
+    "odd": 'A "quote",\\ a tab\t, \u2028, 🧑🏽‍🚀 and שלום.\n\n' + REFRAIN + "The End of Bergen",
     "alike": "USA is large.\n\nThe US winter.\n\nA Café.\n\nThe Cafe.\n",
 }
 

@@ -2,7 +2,14 @@
 
 import pytest
 
-from graphreader.ingestion.loading.encodings import BinaryDataError, decode
+from graphreader.errors import UsageError
+from graphreader.ingestion.loading.encodings import (
+    BinaryDataError,
+    Decoded,
+    decode,
+    decode_as,
+    known_encoding,
+)
 
 TEXTS = {
     "Czech": ("Na úsvitě šel mlynář přes řeku a zpíval.", "cp1250 iso8859-2"),
@@ -89,6 +96,60 @@ def test_declared(declared: str, encoding: str) -> None:
 )
 def test_rare(text: str, encoding: str) -> None:
     assert decode(text.encode(encoding)).text == text
+
+
+# One broken byte makes no other encoding of one byte a letter, either.
+@pytest.mark.parametrize("byte", [b"\x81", b"\x90", b"\x98", b"\xff"])
+@pytest.mark.parametrize(
+    ("language", "encoding"),
+    [
+        *(("Polish", "cp1250"), ("Czech", "cp1250"), ("Russian", "cp1251"), ("Greek", "cp1253")),
+        *(("Hebrew", "cp1255"), ("Thai", "tis-620"), ("French", "cp1252")),
+    ],
+)
+def test_a_broken_byte_among_letters(language: str, encoding: str, byte: bytes) -> None:
+    data = TEXTS[language][0].encode(encoding) * 20
+    decoded = decode(data[:61] + byte + data[61:])
+
+    assert decoded.text[-400:] == data.decode(encoding)[-400:]
+
+
+# Lines in another encoding within a text in UTF-8 are decoded by themselves.
+@pytest.mark.parametrize("lines", [1, 5])
+def test_mixed(lines: int) -> None:
+    polish, czech = "Młynarz sprzedał łąkę.\n", "Gdzie są żółte łąki mojego dziadka?\n"
+    decoded = decode(polish.encode() * 5 + czech.encode("cp1250") * lines + polish.encode())
+
+    assert decoded == Decoded(polish * 5 + czech * lines + polish, "utf-8 and cp1250", 0, True)
+
+
+# A guess by few letters is unsure, one by many letters is not.
+@pytest.mark.parametrize(
+    ("data", "unsure"),
+    [
+        ("Città.".encode("cp1252"), True),
+        ("Город".encode("cp1251"), True),
+        ("Ärger über Öl und Süßes für Jürgen Müller.".encode("cp1252"), False),
+        ("Mjölnaren sålde ängen och gick över ån till bäcken.".encode("cp1252"), False),
+        ("Мельник продал землю и уехал в город. ".encode("koi8-r") * 9, False),
+    ],
+)
+def test_unsure(data: bytes, unsure: bool) -> None:
+    assert decode(data).unsure == unsure
+
+
+# The encoding that a user names is known by any usual name, and holds unless the text has a mark.
+def test_named() -> None:
+    assert known_encoding("Latin-2") == known_encoding("iso8859-2") == "iso8859-2"
+    assert known_encoding(" x-mac-cyrillic") == "mac-cyrillic"
+    for name in ("klingon", "", "base64", "idna", "utf8\0"):
+        with pytest.raises(UsageError, match="is no encoding"):
+            known_encoding(name)
+    assert decode_as("Łódź".encode("iso8859-2"), "iso8859-2") == Decoded("Łódź", "iso8859-2")
+    assert decode_as("“Café”".encode("cp1252"), known_encoding("latin-1")).text == "“Café”"
+    assert decode_as("Łódź".encode("utf-8-sig"), "cp1250") == Decoded("Łódź", "utf-8")
+    with pytest.raises(BinaryDataError):
+        decode_as(bytes(99), "cp1250")
 
 
 @pytest.mark.parametrize(

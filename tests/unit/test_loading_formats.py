@@ -21,6 +21,7 @@ from graphreader.errors import DocumentError
 from graphreader.ingestion.loading import formats, parser_process
 from graphreader.ingestion.loading.content import (
     MAX_CHARACTERS,
+    Content,
     document_of,
     from_text,
     plain,
@@ -32,6 +33,7 @@ from graphreader.ingestion.loading.formats import (
     read_epub,
     read_pdf,
 )
+from graphreader.ingestion.loading.markdown import read_markdown
 from tests.unit.loading import reasons, without_root, write
 
 
@@ -49,7 +51,7 @@ def test_identity(tmp_path: Path) -> None:
     assert load(path, "others").id != document.id
 
 
-# The text is what open() reads: line ends are newlines, and a byte order mark stays.
+# The text is what open() reads: line ends are newlines, without byte order marks.
 @pytest.mark.parametrize(
     ("name", "data"),
     [
@@ -61,7 +63,7 @@ def test_identity(tmp_path: Path) -> None:
 def test_text_is_what_open_reads(tmp_path: Path, name: str, data: bytes) -> None:
     path = write(tmp_path / name, data)
 
-    assert load(path, "c").text == path.read_text(encoding="utf-8")
+    assert load(path, "c").text == path.read_text(encoding="utf-8-sig")
 
 
 # What is no text is refused with one sentence that names the file and the reason.
@@ -70,7 +72,7 @@ def test_text_is_what_open_reads(tmp_path: Path, name: str, data: bytes) -> None
     [
         ("a.txt", b"\xef\xbb\xbf\n", "has no text in it"),
         ("a.txt", b"\0" * 50, "is binary"),
-        ("a.xyz", b"text", r"is not a \.docx, \.epub, .*\.txt or \.xhtml file"),
+        ("a.xyz", b"text", r"is not a \.csv, \.docx, .*\.vtt or \.xhtml file"),
         ("a.html", b"\0\1\2\3" * 99, "is binary"),
     ],
 )
@@ -457,7 +459,7 @@ def decoded(data: bytes) -> Document:
     return document_of(read_text(data, "a.txt"), "a", "c", "/a.txt")
 
 
-# Encodings other than UTF-8 are recognized and named in the metadata.
+# Encodings other than UTF-8 are recognized and kept with the document.
 @pytest.mark.parametrize(
     ("text", "encoding"),
     [
@@ -481,7 +483,7 @@ def test_encodings(text: str, encoding: str) -> None:
     document = decoded(f"{text}\r\n".encode(encoding))
 
     assert document.text == f"{text}\n"
-    assert document.metadata == {"encoding": encoding}
+    assert (document.encoding, document.metadata) == (encoding, {})
     assert document.skipped == ()
 
 
@@ -490,8 +492,54 @@ def test_broken_bytes() -> None:
     document = decoded(CHINESE.encode() + b" \xff\xfe.\0")
 
     assert document.text == f"{CHINESE} \ufffd\ufffd.\ufffd"
-    assert [one.part for one in document.skipped] == ["2 bytes"]
-    assert document.metadata == {}
+    assert [one.part for one in document.skipped] == ["2 characters"]
+    assert document.encoding == ""
+
+
+# Byte order marks anywhere are left out, and headings and pages stay at their places; what a
+# terminal does not show is no text.
+def test_invisible_characters() -> None:
+    joined = "\ufeff# One\nText.\n\ufeff# Two\nOs\ufefflo.\n".encode()
+    document = document_of(read_markdown(joined, "a.md"), "a", "c", "/a.md")
+    pages = Content("a\ufeffb\n\n\ufeffc", page_starts=(0, 5), headings=(Heading(5, "c"),))
+    paged = document_of(pages, "a", "c", "/a.pdf")
+
+    assert document.text == "# One\nText.\n# Two\nOslo.\n"
+    assert [document.text[one.start :][:5] for one in document.headings] == ["# One", "# Two"]
+    assert (paged.text, paged.page_starts) == ("ab\n\nc", (0, 4))
+    assert paged.headings == (Heading(4, "c"),)
+    terminal = (
+        b"\x1b[1;31mError\x1b[0m in \x1b]8;;a.b\x1b\\line\x1b]8;;\x1b\\ 3\nN\x08NA\x08A _\x08b"
+    )
+    assert read_text(terminal, "a.log").text == "Error in line 3\nNA b"
+
+
+# An encoding that the user names goes before all but marks and declarations; what it cannot decode
+# is counted, and the note about an unsure guess names the option.
+def test_named_encoding(tmp_path: Path) -> None:
+    text = "Książka leży na stole, a świeca płonie. Łódź."
+    polish = write(tmp_path / "a.txt", text.encode("cp1250"))
+    page = write(tmp_path / "a.html", f"<p>{text}".encode("iso8859-2"))
+    declared = write(
+        tmp_path / "b.html", f'<meta charset="iso-8859-2"><p>{text}'.encode("iso8859-2")
+    )
+    marked = write(tmp_path / "b.txt", text.encode("utf-8-sig"))
+    plain = write(tmp_path / "c.txt", text.encode())
+
+    assert load(polish, "c", encoding="cp1250").text == text
+    assert load(polish, "c", encoding="cp1251").text == text.encode("cp1250").decode("cp1251")
+    assert load(page, "c", encoding="iso8859-2").text == text
+    assert load(declared, "c", encoding="cp1251").text == text
+    assert load(marked, "c", encoding="cp1251").text == text
+    assert load(plain, "c", encoding="cp1251").encoding == "cp1251"
+    lossy = load(polish, "c", encoding="utf-8")
+    assert lossy.encoding == ""
+    assert lossy.text.count("\ufffd") == 8
+    assert [one.part for one in lossy.skipped] == ["8 characters"]
+    assert "--encoding NAME" in lossy.skipped[0].reason
+    (note,) = load(write(tmp_path / "d.txt", "%d selectat(ă)".encode("cp1250")), "c").notes
+    assert "is unsure" in note
+    assert "--encoding NAME" in note
 
 
 # Text from Python is cleaned of what a database cannot store, each character by one.

@@ -60,7 +60,7 @@ def test_html_encoding() -> None:
     wrong = read_html(page.format("iso-8859-1").encode(), "a.html")
 
     assert declared.text == wrong.text == "却说 naïve"
-    assert (declared.metadata, wrong.metadata) == ({"encoding": "gb18030"}, {})
+    assert (declared.encoding, wrong.encoding) == ("gb18030", "")
 
 
 # Powers, marks of notes, ordinals, ions and fractions differ; subscripts never join two numbers.

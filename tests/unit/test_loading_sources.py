@@ -4,6 +4,7 @@ import io
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.loading import sources as sources_module
 from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.sources import sources_of
+from graphreader.ingestion.report import unread_note
 from graphreader.settings import Settings
 from tests.terminal import Terminal
 from tests.unit.loading import documents, read, reasons, without_root, write
@@ -26,15 +28,35 @@ from tests.unit.loading import documents, read, reasons, without_root, write
 # A folder gives its readable files, sorted and each once; hidden ones and circular links do not
 # count.
 def test_folders(tmp_path: Path) -> None:
-    texts = [write(tmp_path / name) for name in ("a.txt", "b/c.MD", "b/d/e.html", "z.txt")]
-    for name in (".hidden.txt", ".git/x.md", "b/p.png", "noending"):
+    texts = [write(tmp_path / name) for name in ("a.txt", "b/c.MD", "b/d/e.html", "NOTES", "z.txt")]
+    texts = sorted(texts)
+    for name in (".hidden.txt", ".git/x.md", "b/p.png", "b/q.PNG", "b/r.v2 final"):
         write(tmp_path / name)
+    write(tmp_path / "program", bytes(range(256)))
     (tmp_path / "b" / "loop").symlink_to(tmp_path)
     (tmp_path / "b" / "again.txt").symlink_to(texts[0])
-    again = (str(texts[3]), tmp_path, tmp_path / "b" / ".." / "a.txt")
+    again = (str(texts[4]), tmp_path, tmp_path / "b" / ".." / "a.txt")
 
     assert [one.source for one in documents(tmp_path)] == [str(one.resolve()) for one in texts]
-    assert [one.title for one in documents(*again)] == ["z", "a", "c", "e"]
+    assert [one.title for one in documents(*again)] == ["z", "NOTES", "a", "c", "e"]
+    unread = Counter[str]()
+    sources_of([tmp_path], exclude=["*.v2*"], unread=unread)
+    assert unread == {".png": 2, "": 1}
+    assert unread_note(unread).endswith("known: 2 .png, 1 without a suffix.")
+
+
+# Names with the same accents, written in two ways, are one document, or the other is refused.
+def test_accents(tmp_path: Path) -> None:
+    composed, decomposed = "caf\xe9.txt", "cafe\u0301.txt"
+    first, second = write(tmp_path / "a" / composed), write(tmp_path / "b" / decomposed)
+    write(tmp_path / "b" / composed)
+    (one,) = documents(tmp_path / "b")
+
+    assert one.source == str(tmp_path.resolve() / "b" / composed)
+    assert len({one.id for one in documents(first, second)}) == 2  # of two folders
+    second.write_bytes(b"Another text.")
+    (reason,) = reasons(tmp_path / "b")
+    assert "rename it" in reason
 
 
 # Links lead out of a folder only to a target that is named; files of the system are never read.
@@ -124,7 +146,7 @@ def test_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert not any(str(tmp_path) in one.reason for one in refused.values())
     assert len(loaded) == 8
-    assert "holds no .docx, .epub, " in refused["empty"].reason
+    assert "holds no .csv, .docx, " in refused["empty"].reason
     assert (refused["empty"].source, refused["a.xyz"].title) == ("empty", "a")
     assert refused["in/z.docx"].reason == (
         "in/z.docx cannot be read, it is damaged or not of the format that its name says: save it "

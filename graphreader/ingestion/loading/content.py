@@ -1,16 +1,19 @@
 """The text and metadata of a source in any format, and the document made from them."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, time
+from functools import partial
 from hashlib import sha256
 from itertools import islice
 from typing import Any
 
 from graphreader.documents import Document, Heading, Skipped, identity, without_controls
 from graphreader.errors import DocumentError
-from graphreader.ingestion.loading.encodings import BinaryDataError, decode
+from graphreader.ingestion.loading.encodings import BinaryDataError, Decoded, decode, decode_as
 from graphreader.text.headings import headings_of
 from graphreader.text.sentences import language_of
 
@@ -24,7 +27,8 @@ MAX_HEADINGS = 5_000
 class Content:
     """The text of a source with its metadata; positions count characters, `title` may be empty.
 
-    `headings` are the ones that its format marks.
+    `headings` are the ones that its format marks. `encoding` is empty for UTF-8 and for formats
+    that have none; `notes` are sentences for the user about the reading.
     """
 
     text: str
@@ -33,6 +37,8 @@ class Content:
     page_starts: tuple[int, ...] = ()
     headings: tuple[Heading, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    encoding: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +55,12 @@ def document_of(
 ) -> Document:
     """Make a document from a content; `title` is used where the content has no title.
 
-    NULs and lone surrogates become U+FFFD; metadata beyond MAX_CHARACTERS and headings beyond
-    MAX_HEADINGS are `skipped`, titles and headings are cut at MAX_TITLE. Raises DocumentError,
-    which names the source as `shown`, for a text of white space only.
+    Byte order marks are left out; NULs and lone surrogates become U+FFFD; metadata beyond
+    MAX_CHARACTERS and headings beyond MAX_HEADINGS are `skipped`, titles and headings are cut at
+    MAX_TITLE. Raises DocumentError, which names the source as `shown`, for a text of white space
+    only.
     """
+    content = _without_marks(content)
     text, source = clean(content.text), clean(source)
     if len(source) > MAX_SOURCE:
         raise DocumentError(
@@ -79,6 +87,24 @@ def document_of(
             one._replace(title=clean(one.title)[:MAX_TITLE]) for one in headings[:MAX_HEADINGS]
         ),
         skipped=(*content.skipped, *left_out),
+        encoding=content.encoding,
+        notes=content.notes,
+    )
+
+
+def _without_marks(content: Content) -> Content:
+    """Leave out U+FEFF, which is invisible and parts words, and move the positions behind it."""
+    places = [one.start() for one in re.finditer("\ufeff", content.text)]
+    if not places:
+        return content
+    return replace(
+        content,
+        text=content.text.replace("\ufeff", ""),
+        page_starts=tuple(at - bisect_left(places, at) for at in content.page_starts),
+        headings=tuple(
+            one._replace(start=one.start - bisect_left(places, one.start))
+            for one in content.headings
+        ),
     )
 
 
@@ -88,24 +114,60 @@ def from_text(text: str, title: str, corpus: str, source: str) -> Document:
 
 
 def read_text(data: bytes, shown: str, declared: str = "") -> Content:
-    """Decode plain text; UTF-8 keeps its byte order mark, as in `open(encoding="utf-8")`.
+    """Decode plain text, without byte order marks and control sequences of terminals.
 
-    The `declared` encoding is used where the text is not UTF-8. An encoding other than UTF-8 is
-    stored in the metadata. Invalid bytes become U+FFFD and are counted in `skipped`. Raises
-    DocumentError for binary data.
+    The `declared` encoding is used where the text is not UTF-8. Invalid bytes become U+FFFD and are
+    counted in `skipped`; a note says that an encoding is a mere guess. Raises DocumentError for
+    binary data.
     """
+    return _content(partial(decode, declared=declared), data, shown)
+
+
+def read_as(
+    encoding: str, read: Callable[[bytes, str], Content], data: bytes, shown: str
+) -> Content:
+    """Read a text in the encoding that its owner names by `read`, which takes UTF-8.
+
+    Raises DocumentError for binary data.
+    """
+    named = _content(partial(decode_as, encoding=encoding), data, shown)
+    content = read(named.text.encode("utf-8", "replace"), shown)
+    return replace(
+        content,
+        encoding=named.encoding,
+        skipped=(*named.skipped, *content.skipped),
+        notes=(*named.notes, *content.notes),
+    )
+
+
+_TERMINAL = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colors and movements
+    r"|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)"  # titles of windows, links
+    r"|_\x08(?=\S)|(\S)\x08(?=\1)"  # letters that are overstruck, for bold and underlined type
+)
+
+
+def _content(decode: Callable[[bytes], Decoded], data: bytes, shown: str) -> Content:
     try:
-        decoded = decode(data, declared)
+        decoded = decode(data)
     except BinaryDataError:
         raise DocumentError(
             f"{shown} is binary, not a text: leave it out, or save its text."
         ) from None
-    encoding, lost = decoded.encoding, decoded.lost
-    reason = f"no characters in {encoding}, became U+FFFD"
+    encoding, text = decoded.encoding, decoded.text
+    if "\x1b" in text or "\b" in text:
+        text = _TERMINAL.sub("", text)
+    lost = f"{decoded.lost:,} character{'s' * (decoded.lost > 1)}"
+    reason = f"invalid in {encoding}, became U+FFFD: another encoding is set by --encoding NAME"
+    note = (
+        f"Its encoding is taken for {encoding}, which is unsure: if letters are wrong, read it "
+        "again with --encoding NAME."
+    )
     return Content(
-        decoded.text.replace("\r\n", "\n").replace("\r", "\n"),
-        metadata={} if encoding == "utf-8" else {"encoding": encoding},
-        skipped=(Skipped(f"{lost:,} bytes", reason),) if lost else (),
+        text.replace("\r\n", "\n").replace("\r", "\n"),
+        skipped=(Skipped(lost, reason),) if decoded.lost else (),
+        encoding="" if encoding == "utf-8" else encoding,
+        notes=(note,) if decoded.unsure else (),
     )
 
 
@@ -116,8 +178,8 @@ def clean(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Whether the text has nothing but white space and a byte order mark."""
-    return not text.lstrip("\ufeff").strip()
+    """Whether the text has nothing but white space and byte order marks."""
+    return not text.replace("\ufeff", "").strip()
 
 
 def join_parts(parts: Sequence[str]) -> tuple[str, list[int]]:

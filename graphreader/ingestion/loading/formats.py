@@ -1,6 +1,7 @@
-"""Parsers of file formats: plain text, HTML, Markdown, PDF, DOCX and EPUB.
+"""Parsers of file formats: Markdown, PDF, DOCX and EPUB, and the table of all formats.
 
-READERS maps each file extension to a function from bytes to `Content`. An unreadable file raises a
+READERS maps each file extension to a function from bytes to `Content`; a file without an extension
+is plain text. An unreadable file raises a
 DocumentError with the remedy. A PDF needs a text layer.
 """
 
@@ -11,6 +12,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
@@ -28,22 +30,31 @@ from graphreader.ingestion.loading.content import (
     clean,
     document_of,
     join_parts,
+    read_as,
     read_text,
 )
-from graphreader.ingestion.loading.html import read_html
+from graphreader.ingestion.loading.html import declared_encoding, read_html
 from graphreader.ingestion.loading.markdown import read_markdown
 from graphreader.ingestion.loading.parser_process import FileParser, parse
+from graphreader.ingestion.loading.records import read_email, read_json, read_table
 
 MAX_BYTES = 64 * 1024 * 1024
 
 
 def load(
-    path: Path, corpus: str, real: str = "", source: str = "", *, parse: FileParser = parse
+    path: Path,
+    corpus: str,
+    real: str = "",
+    source: str = "",
+    *,
+    encoding: str = "",
+    parse: FileParser = parse,
 ) -> Document:
     """Load a file as one document of `corpus`. Raises DocumentError, or a library's error.
 
     The title is taken from the file, else from its name; `source` is by default the absolute path
-    with links resolved. `parse` parses the bytes.
+    with links resolved. `encoding` is that of texts that do not declare one, "" if it is to be
+    recognized. `parse` parses the bytes.
     """
     shown = clean(source or str(path))
     with open_file(path, shown, real) as file:
@@ -53,8 +64,13 @@ def load(
             f"{shown} has more than the limit of {MAX_BYTES / 2**20:,.0f} MiB: cut it into smaller "
             "files."
         )
-    suffix = path.suffix.lower()
-    content = parse(suffix, data, shown)
+    suffix = path.suffix.lower() or ".txt"
+    reader, read = READERS[suffix], partial(parse, suffix)
+    declares = reader is read_html and declared_encoding(data)
+    if encoding and reader in _ENCODED and not declares:
+        content = read_as(encoding, read, data, shown)
+    else:
+        content = read(data, shown)
     return document_of(content, path.stem, corpus, source or file_source(path), shown)
 
 
@@ -72,7 +88,7 @@ def open_file(path: Path, shown: str, real: str = "") -> Iterator[BinaryIO]:
                 "patterns, or the files themselves."
             )
         found = os.stat(path)
-        if path.suffix.lower() not in SUFFIXES:
+        if path.suffix and path.suffix.lower() not in SUFFIXES:
             raise DocumentError(
                 f"{shown} is not a {_FORMATS} file, and no other is supported: save its text as "
                 "one of these."
@@ -326,16 +342,30 @@ def _epub_page_names(archive: ZipFile, package: str) -> Iterator[str]:
 
 
 READERS: dict[str, Callable[[bytes, str], Content]] = {
+    ".csv": read_table,
     ".docx": read_docx,
+    ".eml": read_email,
     ".epub": read_epub,
     ".htm": read_html,
     ".html": read_html,
+    ".json": read_json,
+    ".log": read_text,
     ".markdown": read_markdown,
     ".md": read_markdown,
+    ".org": read_text,
     ".pdf": read_pdf,
+    ".rst": read_text,
+    ".srt": read_text,
+    ".tex": read_text,
+    ".tsv": read_table,
     ".txt": read_text,
+    ".vtt": read_text,
     ".xhtml": read_html,
 }
+
+
+# Formats in the encoding that the user names; the others say theirs.
+_ENCODED = (read_html, read_json, read_markdown, read_table, read_text)
 
 JSON_LINES = ".jsonl"  # a file of many documents, see sources.py
 SUFFIXES = tuple(sorted((*READERS, JSON_LINES)))

@@ -82,9 +82,8 @@ def read_html(data: bytes, shown: str) -> Content:
     A comment, tag or script without an end hides the rest of the page, as in browsers (HTML
     standard, section 13.2.5), and is noted in `skipped`.
     """
-    declared = _ENCODING.search(data[:2048])
-    page = read_text(data, shown, declared[1].decode("ascii") if declared else "")
-    source = page.text.lstrip("\ufeff")
+    page = read_text(data, shown, declared_encoding(data))
+    source = page.text
     if end := source.rfind("]]>") + 1:  # so that each search for an end finds one
         source = _CDATA.sub(lambda one: escape(one[1]), source[: end + 2]) + source[end + 2 :]
     target = _Target(source)
@@ -104,7 +103,15 @@ def read_html(data: bytes, shown: str) -> Content:
         {**target.metadata, **page.metadata},
         headings=tuple(layout.headings),
         skipped=(*page.skipped, *unread),
+        encoding=page.encoding,
+        notes=page.notes,
     )
+
+
+def declared_encoding(data: bytes) -> str:
+    """The name of the encoding that a page declares, "" without one."""
+    declared = _ENCODING.search(data[:2048])
+    return declared[1].decode("ascii") if declared else ""
 
 
 class _Mark(Enum):

@@ -90,6 +90,8 @@ class ParserProcess:
             tuple(reply["page_starts"]),
             tuple(Heading(*one) for one in reply["headings"]),
             tuple(Skipped(**one) for one in reply["skipped"]),
+            reply["encoding"],
+            tuple(reply["notes"]),
         )
 
     def close(self) -> None:

@@ -4,10 +4,12 @@ No file is opened before its documents are requested, and bad content gives a `R
 JSON Lines is an object with `text`, mostly `title` and `id`; other keys are metadata.
 """
 
+import filecmp
 import json
 import os
 import shlex
 import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,9 +26,11 @@ from graphreader.ingestion.loading.content import (
     Refused,
     clean,
     document_of,
+    read_as,
     read_text,
     refusal_reason,
 )
+from graphreader.ingestion.loading.encodings import is_binary, known_encoding
 from graphreader.ingestion.loading.formats import JSON_LINES, MAX_BYTES, SUFFIXES, load, open_file
 from graphreader.ingestion.loading.parser_process import FileParser, parse
 
@@ -96,13 +100,17 @@ def sources_of(
     *,
     id: str | None = None,
     follow_links: Sequence[str | PathLike[str]] = (),
+    encoding: str | None = None,
+    unread: Counter[str] | None = None,
 ) -> list[Source]:
     """Resolve paths and LangChain documents to sources: a folder's files sorted, each file once.
 
     Patterns and links apply to folders (see `files_in`). "-" is standard input, titled `id`.
-    LangChain documents with the same source are numbered. Raises DocumentError for "-" without
-    `id`.
+    LangChain documents with the same source are numbered. `encoding` is that of texts which do not
+    declare one. `unread` counts the files of unknown formats in folders by their suffixes. Raises
+    DocumentError for "-" without `id`.
     """
+    encoding = known_encoding(encoding) if encoding is not None else ""
     if not sources:
         raise UsageError("Name at least one file or folder to read.")
     for one in sources:
@@ -115,6 +123,7 @@ def sources_of(
         )
     targets = [os.path.realpath(os.path.expanduser(one)) for one in follow_links]
     resolved: dict[str, Source] = {}  # by path without links, or by name
+    paths: dict[str, str] = {}
     times: Counter[str] = Counter()
     for one in sources:
         path = _path(one)
@@ -126,26 +135,48 @@ def sources_of(
             name += f"#{times[name]}" if times[name] > 1 else ""
             resolved.setdefault(f"\0{name}", _langchain(one, name))
         elif path == "-" and id is not None:
-            resolved.setdefault("-", _standard_input(id))
+            resolved.setdefault("-", _standard_input(id, encoding))
         else:
-            for real, source in _files(path, include, exclude, targets):
-                resolved.setdefault(real, source)
+            counts = Counter[str]() if unread is None else unread
+            for real, source in _files(path, include, exclude, targets, encoding, counts):
+                name = unicodedata.normalize("NFC", real)  # as in a document's source
+                resolved.setdefault(name, source)
+                if paths.setdefault(name, real) != real and not _have_same_text(paths[name], real):
+                    resolved[real] = _left_out(Path(source.name), _OTHER_FORM)
     return list(resolved.values())
 
 
+_OTHER_FORM = (
+    "has the name of another file there, only with its accents written in another way: rename it."
+)
+
+
+def _have_same_text(path: str, other: str) -> bool:
+    try:
+        return filecmp.cmp(path, other, shallow=False)
+    except OSError:  # refused when it is read
+        return False
+
+
 def _files(
-    path: str, include: Sequence[str], exclude: Sequence[str], targets: Sequence[str]
+    path: str,
+    include: Sequence[str],
+    exclude: Sequence[str],
+    targets: Sequence[str],
+    encoding: str,
+    unread: Counter[str],
 ) -> Iterator[tuple[str, Source]]:
     """List a file, or a folder's files and its skipped entries, each with its real path."""
     files, left_out = list[Path](), dict[Path, str]()
     if os.path.isdir(path):
-        files, left_out = files_in(Path(path), include, exclude, targets)
+        files, left_out, unknown = files_in(Path(path), include, exclude, targets)
+        unread.update(unknown)
     if not left_out:
         files = files or [Path(path)]  # an empty folder is refused when it is read
     for one in files:
         # A path with a NUL is refused when it is read.
         real = str(one) if "\0" in str(one) else os.path.realpath(one)
-        yield real, _file(one, real)
+        yield real, _file(one, real, encoding)
     for one, reason in left_out.items():
         yield str(one), _left_out(one, reason)
 
@@ -154,13 +185,13 @@ def _path(source: SourceLike) -> str:
     return os.fspath(source) if isinstance(source, str | PathLike) else ""
 
 
-def _file(path: Path, real: str) -> Source:
+def _file(path: Path, real: str, encoding: str) -> Source:
     """A source for a file; `real` was its path without links when the folder was listed."""
 
     def read(corpus: str, parse: FileParser) -> Iterable[Document | Refused]:
         if path.suffix.lower() == JSON_LINES:
             return read_json_lines(path, corpus, real)
-        return [load(path, corpus, real, parse=parse)]
+        return [load(path, corpus, real, encoding=encoding, parse=parse)]
 
     return Source(path.stem, str(path), read)
 
@@ -174,7 +205,7 @@ def _left_out(path: Path, reason: str) -> Source:
     return Source(path.stem, str(path), read)
 
 
-def _standard_input(id_: str) -> Source:
+def _standard_input(id_: str, encoding: str) -> Source:
     """A source for standard input, which can be read once."""
     shown, name = "The standard input", f"stdin:{id_}"
 
@@ -185,7 +216,8 @@ def _standard_input(id_: str) -> Source:
                 f"{shown} has more than the limit of {MAX_BYTES / 2**20:,.0f} MiB: cut it into "
                 "smaller parts."
             )
-        return [document_of(read_text(data, shown), clean(id_), corpus, name)]
+        content = read_as(encoding, read_text, data, shown) if encoding else read_text(data, shown)
+        return [document_of(content, clean(id_), corpus, name)]
 
     return Source(id_, name, read, shown=shown)
 
@@ -238,12 +270,13 @@ MAX_DEPTH = 100
 
 def files_in(
     folder: Path, include: Sequence[str], exclude: Sequence[str], targets: Sequence[str] = ()
-) -> tuple[list[Path], dict[Path, str]]:
+) -> tuple[list[Path], dict[Path, str], Counter[str]]:
     """List the files of known formats below a folder that match `include` but not `exclude`.
 
     The second result lists skipped entries with the reason: links out of the folder, unless they
     lead into `targets`, and folders deeper than MAX_DEPTH. Both are sorted; hidden files are
-    ignored; a folder that cannot be opened is listed.
+    ignored; a folder that cannot be opened is listed. The third result counts the other files that
+    match by their suffixes.
     Patterns match the path in the folder as in .gitignore: `*` and `?` in one part, `**` any
     parts; without "/" at any depth. A pattern that matches a folder holds for its contents.
     """
@@ -251,6 +284,7 @@ def files_in(
     excluded = [_pattern_parts(pattern) for pattern in exclude]
     files: list[Path] = []
     left_out: dict[Path, str] = {}
+    unread: Counter[str] = Counter()
     seen: set[str] = set()
     top = os.path.realpath(folder)
 
@@ -260,8 +294,7 @@ def files_in(
 
     def is_included(path: Path) -> bool:
         parts = path.relative_to(folder).parts
-        is_known = path.name.lower().endswith(SUFFIXES)
-        return is_known and any(_matches(one, parts) for one in included)
+        return not is_excluded(path) and any(_matches(one, parts) for one in included)
 
     def is_followed(path: Path) -> bool:
         """Whether a path is no link, or links into `targets`. Other links would repeat files."""
@@ -291,10 +324,24 @@ def files_in(
             for name in folders
             if not is_excluded(Path(root, name)) and is_followed(Path(root, name))
         )
-        paths = [Path(root, name) for name in names]
-        wanted = [path for path in paths if is_included(path) and not is_excluded(path)]
-        files += [path for path in wanted if is_followed(path)]
-    return sorted(files), dict(sorted(left_out.items()))
+        for path in filter(is_included, (Path(root, name) for name in names)):
+            if not _is_known(path):
+                unread[path.suffix.lower()] += 1
+            elif is_followed(path):
+                files.append(path)
+    return sorted(files), dict(sorted(left_out.items())), unread
+
+
+def _is_known(path: Path) -> bool:
+    """Whether a file has a known suffix, or no suffix and begins like a text."""
+    if path.suffix or path.is_symlink():
+        return path.name.lower().endswith(SUFFIXES)
+    try:
+        with open_file(path, str(path)) as file:
+            start = file.read(4_096)
+    except DocumentError:
+        return False
+    return bool(start) and not is_binary(start)
 
 
 def _is_in(path: str, folder: str) -> bool:

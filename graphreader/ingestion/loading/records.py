@@ -1,0 +1,166 @@
+"""Parsers of tables (CSV, TSV), JSON and e-mails, by the standard library."""
+
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from email import message_from_bytes, policy
+from email.errors import HeaderParseError
+from email.header import decode_header, make_header
+from email.message import MIMEPart
+from io import StringIO
+from itertools import islice
+
+from graphreader.documents import Skipped
+from graphreader.ingestion.loading.content import Content, clean, join_parts, read_text
+from graphreader.ingestion.loading.encodings import BinaryDataError, decode
+from graphreader.ingestion.loading.html import read_html
+
+SAMPLE = 64_000  # characters of a table by which its delimiter is recognized
+FIRST_ROWS = 100  # rows among which the header is looked for
+MAX_NAME = 100  # characters of a column's name, which each row repeats
+_DELIMITERS = ",;\t|"
+_VALUE = re.compile(r"[\d\W]*\d[\d\W]*|\W*")  # a number, date or time, or nothing
+_SENTENCE_END = (".", "!", "?", "…", "。", "！", "？")
+
+
+def read_table(data: bytes, shown: str) -> Content:
+    """Parse a table of delimited values: a paragraph for each row, with the names of the columns.
+
+    A row is a sentence such as "Station: Voss; Height: 56." The header itself and the rows before
+    it are their values alone, as are all rows of a table without a header.
+    """
+    plain = read_text(data, shown)
+    pieces: list[str] = []
+    for row in _sentences(plain.text):
+        pieces += (row, "\n\n")
+    return Content("".join(pieces[:-1]), encoding=plain.encoding, notes=plain.notes)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """Yield the rows of a table as sentences."""
+    csv.field_size_limit(max(len(text), 1))
+    delimiter = _delimiter(text[:SAMPLE])
+    rows = csv.reader(StringIO(text.replace("\0", "\ufffd"), newline=""), delimiter=delimiter)
+    first = [[" ".join(cell.split()) for cell in row] for row in islice(rows, FIRST_ROWS)]
+    [(width, _)] = Counter(len(row) for row in first if any(row)).most_common(1) or [(0, 0)]
+    place = next((at for at, row in enumerate(first) if len(row) == width and any(row)), 0)
+    header = first[place] if first else []
+    if any(_VALUE.fullmatch(name) for name in header) or len(set(header)) < len(header):
+        header = []
+    for row in first[: place + bool(header)]:
+        if any(row):
+            yield _sentence(row, [])
+    for row in first[place + bool(header) :]:
+        if any(row):
+            yield _sentence(row, header)
+    for cells in rows:
+        row = [" ".join(cell.split()) for cell in cells]
+        if any(row):
+            yield _sentence(row, header)
+
+
+def _sentence(row: list[str], header: list[str]) -> str:
+    names = [name[:MAX_NAME] for name in header] + [""] * (len(row) - len(header))
+    values = (
+        f"{name}: {cell}" if name else cell for name, cell in zip(names, row, strict=False) if cell
+    )
+    sentence = "; ".join(values)
+    return sentence if sentence.endswith(_SENTENCE_END) else f"{sentence}."
+
+
+def _delimiter(sample: str) -> str:
+    """The delimiter that parts the lines of a table into the most equal numbers of values."""
+    lines = sample.splitlines()[:FIRST_ROWS]
+
+    def quality(delimiter: str) -> tuple[int, int]:
+        rows = csv.reader(lines, delimiter=delimiter)
+        (width, number), *_ = Counter(map(len, rows)).most_common(1) or [(1, 0)]
+        return (number if width > 1 else 0), width
+
+    return max(_DELIMITERS, key=quality)
+
+
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|.)"
+)
+
+
+def read_json(data: bytes, shown: str) -> Content:
+    r"""Read JSON as plain text, with letters in place of their escapes (`\u00e9`)."""
+    plain = read_text(data, shown)
+    text = _ESCAPE.sub(_unescaped, plain.text)
+    return Content(text, skipped=plain.skipped, encoding=plain.encoding, notes=plain.notes)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    if match[0][1] != "u":
+        return match[0]
+    char = str(json.loads(f'"{match[0]}"'))
+    return char if char.isprintable() and char not in '"\\' else match[0]
+
+
+_HEADERS = ("From", "To", "Cc", "Date", "Subject")
+MAX_HEADER = 20_000  # characters of a header whose encoded words are decoded, slowly
+MAX_NESTED = 20  # levels of parts, and of forwarded messages
+_Parts = tuple[list[str], list[Skipped]]
+
+
+def read_email(data: bytes, shown: str) -> Content:
+    """Parse an e-mail: its main headers as lines, its text, and forwarded messages.
+
+    Of alternatives the first with a text is taken, plain text before HTML. Attachments are not
+    read, but named in `skipped`.
+    """
+    message = message_from_bytes(data, policy=policy.default)
+    assert isinstance(message, MIMEPart)
+    parts, skipped = _message(message, MAX_NESTED)
+    headers = {name.lower(): value for name in _HEADERS if (value := _header(message, name))}
+    text, _ = join_parts(parts)
+    return Content(text, headers.get("subject", ""), headers, skipped=tuple(skipped))
+
+
+def _header(message: MIMEPart, name: str) -> str:
+    """The first header of that name as text; a broken address or word stays as it is."""
+    raw = next((one for key, one in message.raw_items() if key.lower() == name.lower()), "")
+    with suppress(BinaryDataError):
+        raw = decode(str(raw).encode("utf-8", "surrogateescape")).text
+    with suppress(ValueError, LookupError, HeaderParseError):  # a word in no known encoding
+        if len(raw) <= MAX_HEADER:
+            raw = str(make_header(decode_header(raw)))
+    return clean(" ".join(raw.split()))
+
+
+def _message(message: MIMEPart, levels: int) -> _Parts:
+    """Return the headers and texts of a message, and its parts that are not read."""
+    lines = [f"{name}: {value}" for name in _HEADERS if (value := _header(message, name))]
+    texts, skipped = _part(message, levels)
+    return ["\n".join(lines), *texts], skipped
+
+
+def _part(part: MIMEPart, levels: int) -> _Parts:
+    """Return the texts of a part of a message, and its parts that are not read."""
+    kind, name = part.get_content_type(), part.get_filename()
+    if kind == "message/rfc822" and part.is_multipart() and levels:
+        return _joined([_message(one, levels - 1) for one in part.iter_parts()])
+    if part.is_multipart() and levels:
+        parts = [_part(one, levels - 1) for one in part.iter_parts()]
+        if kind != "multipart/alternative":
+            return _joined(parts)
+        kinds = [one.get_content_type() for one in part.iter_parts()]
+        preferred = sorted(zip(kinds, parts, strict=True), key=lambda one: one[0] != "text/plain")
+        return next((one for _, one in preferred if any(map(str.strip, one[0]))), ([], []))
+    if name or not kind.startswith("text/"):
+        what = clean(" ".join((name or kind).split()))[:100]
+        return [], [Skipped(f"attachment {what}", "is not read: save it as a file of its own")]
+    payload = part.get_payload(decode=True)
+    data = payload if isinstance(payload, bytes) else b""
+    text = read_text(data, "it", part.get_content_charset() or "").text if data else ""
+    return [read_html(text.encode(), "it").text if kind == "text/html" else text.strip()], []
+
+
+def _joined(parts: list[_Parts]) -> _Parts:
+    texts = [text for own, _ in parts for text in own]
+    return texts, [one for _, skipped in parts for one in skipped]
