@@ -52,8 +52,9 @@ FILLING_SECONDS = 0.25
 """Longest wait of a write for running extractions: many small writes cost more."""
 WRITERS = 2  # while Neo4j processes one transaction, the next is prepared and sent
 
-LOOK_SECONDS = 0.25
-"""Time in which chunks that cost nothing are extracted without another look at the corpus."""
+LOOK_SECONDS = 0.5
+"""Time in which chunks are extracted without another look at the corpus: a look before each of
+them would double the time of a quick model."""
 
 _DELETED = "It was deleted while it was being read."
 _CHANGED = "It is incomplete or was changed meanwhile: run the same `graphreader ingest` again."
@@ -176,7 +177,6 @@ class Pipeline:
         self._usage = Usage()
         self._dropped = 0
         self._failure: DecisionError | None = None
-        self._look_seconds = LOOK_SECONDS if decider.name == OFFLINE else 0.0
         self._created = ""  # when the corpus was created; empty: it is not in the graph yet
         self._looking = asyncio.Lock()
         self._looked = -LOOK_SECONDS
@@ -237,8 +237,8 @@ class Pipeline:
     async def _look_again(self, seconds: float = 0.0) -> None:
         """Look what was deleted meanwhile, unless a look is less than some seconds old.
 
-        Chunks that wait share one look. Raises DeletedError for the corpus, and BudgetError where
-        the quota has no valid holder; a deleted document ends by itself.
+        Chunks that wait share one look. Raises DeletedError for the corpus; a deleted document ends
+        by itself.
         """
         clock = asyncio.get_running_loop().time
         asked = clock()
@@ -246,8 +246,6 @@ class Pipeline:
             if self._looked > asked - seconds:
                 return
             self._looked = clock()
-            if self._budget:
-                await self._budget.check_holder()
             jobs = [one for one in self._jobs.values() if one.is_in_graph]
             jobs = [one for one in jobs if not one.finished.is_set()]
             created, present = await self._status.present([one.document.id for one in jobs])
@@ -394,7 +392,9 @@ class Pipeline:
         """Extract one chunk and queue it for writing, unless the run has failed."""
         try:
             async with self._deciding:
-                await self._look_again(self._look_seconds)
+                if self._budget:
+                    await self._budget.check_holder()
+                await self._look_again(LOOK_SECONDS)
                 if self._failure or job.is_deleted:
                     self._in_flight.release()
                     return

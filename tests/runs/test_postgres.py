@@ -133,9 +133,9 @@ async def test_claimed_once(address: str, tmp_path: Path) -> None:
     for number, corpus in enumerate("ccd"):
         job = Job(str(number), corpus, "anna", (), "queued", float(number), 0.0)
         await one.add(job, tmp_path)
-    claimed = [await one.claim(), await other.claim()]
+    claimed = [await one.claim(with_tokens=True), await other.claim(with_tokens=True)]
     await one.aclose()
-    claimed.append(await other.claim())
+    claimed.append(await other.claim(with_tokens=True))
     await other.aclose()
 
     assert [one.job for one in claimed if one] == ["0", "2", "0"]
