@@ -18,6 +18,7 @@ from graphreader.errors import (
     SettingsError,
     StoreError,
     UnknownCorpusError,
+    UsageError,
 )
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.extraction import ExtractionTask
@@ -340,3 +341,38 @@ def titles(reader: GraphReader) -> set[str]:
     with suppress(UnknownCorpusError):
         return {one.title for one in reader.documents()}
     return set()
+
+
+# A document keeps its encoding, also in an export, and is read anew in another one; the report has
+# notes about an unsure one, and about the files of other formats.
+def test_encodings(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    (texts / "polish.txt").write_bytes("Młynarz sprzedał łąkę.".encode("cp1250"))
+    (texts / "czech.txt").write_bytes("Čas.".encode("iso8859-2"))
+    (texts / "plain.txt").write_text("The mill was sold.")
+    for name in ("a.xlsx", "b.png", "c.png"):
+        (texts / name).write_bytes(b"\0")
+    with world.reader(neo4j, corpus, world.scripted({}, {})) as reader:
+        wrong = reader.ingest(texts, encoding="cp1252")
+        first = {one.title: one.encoding for one in reader.documents()}
+        right = reader.ingest(texts, encoding="iso-8859-2")
+        again = reader.ingest(texts, encoding="latin2")
+        second = {one.title: one.encoding for one in reader.documents()}
+        words = [reader.chunk(name, 0).text for name in ("czech", "plain")]
+        guessed = reader.ingest(texts / "czech.txt")
+        reader.export(tmp_path / "corpus.jsonl")
+        reader.delete(everything=True)
+        reader.import_corpus(tmp_path / "corpus.jsonl")
+        imported = {one.title: one.encoding for one in reader.documents()}
+        with pytest.raises(UsageError, match="is no encoding"):
+            reader.ingest(texts, encoding="klingon")
+
+    assert wrong.notes[-1].endswith("known: 2 .png, 1 .xlsx.")
+    assert first == {"polish": "cp1252", "czech": "cp1252", "plain": None}
+    assert [one.status for one in right.documents] == ["read", "unchanged", "read"]
+    assert {one.status for one in again.documents} == {"unchanged"}
+    assert second == {"polish": "iso8859-2", "czech": "iso8859-2", "plain": None}
+    assert words == ["Čas.", "The mill was sold."]
+    assert "is unsure" in guessed.documents[0].notes[0]
+    assert (imported["polish"], imported["plain"]) == ("iso8859-2", None)

@@ -37,7 +37,7 @@ def test_totals() -> None:
 
     assert totals(mentions, FOUND) == [
         "14 passages have Anna Gray, 2 are shown.",
-        "At least 600 passages have rain, 1 are shown.",
+        "At least 600 passages have rain, 1 is shown.",
     ]
 
 

@@ -96,8 +96,10 @@ class ActionRunner:
         if not found.hits:
             return Outcome(text=NOTHING)
         kept, missing = with_names([hit.item for hit in found.hits], query)
-        lines = [f"No passage has {' or '.join(missing)}."] if missing else []
-        return Outcome(kept, " ".join([*lines, *totals(found.mentions, kept)]))
+        has_all = len(found.mentions) > 1 and not missing  # each passage has all of the names
+        lines = [] if has_all else totals(found.mentions, kept)
+        lines += [f"No passage has {' or '.join(missing)}."] if missing else []
+        return Outcome(kept, " ".join(lines))
 
     async def _named(self, actions: Sequence[Action]) -> list[list[KeyElement]]:
         if not actions:
@@ -212,7 +214,8 @@ def totals(mentions: Sequence[Mentions], shown: Sequence[ChunkFacts[Chunk]]) -> 
         number = sum(terms_of(one.name) <= text for text in texts)
         if one.chunks > number:
             least = "At least " if one.at_least else ""
-            lines.append(f"{least}{one.chunks} passages have {one.name}, {number} are shown.")
+            verb = "is" if number == 1 else "are"
+            lines.append(f"{least}{one.chunks} passages have {one.name}, {number} {verb} shown.")
     return lines
 
 
