@@ -94,6 +94,10 @@ class LimiterActor:
         """Start no request for `seconds`, as a service demands."""
         self._limiter.hold_off(seconds, reason)
 
+    async def lower_concurrency(self) -> None:
+        """Halve the number of requests at once, since a service cannot hold as many."""
+        self._limiter.lower_concurrency(RequestStart(asyncio.get_running_loop().time(), 0))
+
     async def announce(self, waiting: Waiting) -> None:
         """Pass on the announcement of a wait from a worker."""
         self._waiting.put_nowait(waiting)
@@ -129,6 +133,10 @@ class _SharedLimiter:
     def hold_off(self, seconds: float, reason: str) -> None:
         """Start no request of the cluster for `seconds`, as a service demands."""
         self._limits.hold_off.remote(seconds, reason)
+
+    def lower_concurrency(self, failed: RequestStart) -> None:
+        """Halve the number of requests of the cluster at once."""
+        self._limits.lower_concurrency.remote()
 
 
 def _with_failures_as_values(

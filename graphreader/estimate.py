@@ -7,15 +7,17 @@ capacity plan says what more documents of the same kind need: `docs/sizes.md` ha
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from graphreader.agent.modes import mode_named
 from graphreader.documents import Chunk, Document
 from graphreader.errors import WindowError
 from graphreader.ingestion.chunking import rechunk
-from graphreader.ingestion.extraction import ExtractionTask, divide
+from graphreader.ingestion.extraction import LIMIT_BASE, LIMIT_RATIO, ExtractionTask, divide
 from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.sources import Source
 from graphreader.llm.pricing import Prices
+from graphreader.llm.protocols import LONGEST_REPLY
 from graphreader.llm.window import Measurer
 from graphreader.settings import DEFAULT_DIMENSION, DEFAULT_EMBEDDINGS, OFFLINE, Settings
 from graphreader.store.catalog import ChunkStatus, DocumentStatus
@@ -168,10 +170,11 @@ def submission_cost(
     requests: int, most_tokens: int, measurer: Measurer, prices: Prices
 ) -> float | None:
     """Estimate the price of extractions that take at most `most_tokens`, with their replies."""
-    sent = most_tokens - requests * ExtractionTask.reply_tokens
-    texts = sent - requests * measurer.measure(ExtractionTask("", ""))
-    received = requests * REPLY_BASE + round(REPLY_RATIO * texts)
-    return prices.dollars(measurer.name, sent, received)
+    fixed = measurer.measure(ExtractionTask("", ""))
+    most = most_tokens / max(1, requests) - fixed  # of a text and the longest reply to it
+    text = max(most - LONGEST_REPLY, (most - LIMIT_BASE) / (1 + LIMIT_RATIO))
+    sent, received = fixed + text, REPLY_BASE + REPLY_RATIO * text
+    return prices.dollars(measurer.name, round(requests * sent), round(requests * received))
 
 
 def _call_of(document: Document, text: str, measurer: Measurer, prices: Prices) -> Spending:
@@ -207,7 +210,8 @@ def _question(
         name = settings.model_for(phase)
         call = Spending(calls=1)
         if name != OFFLINE:
-            call = _call(name, sent, received or task.reply_tokens, prices)
+            longest = cast(int, task.reply_tokens)  # fixed for each kind of a question's tasks
+            call = _call(name, sent, received or longest, prices)
         costs.append(call.times(number))
     return sum(costs, Spending())
 

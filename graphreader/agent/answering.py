@@ -212,7 +212,8 @@ def all_failed_message(paths: Sequence[PathResult]) -> str:
     """Return a sentence if every path ended with an error, else an empty string."""
     if not paths or any(path["stopped"] != "error" for path in paths):
         return ""
-    return f"Every path failed, the first one so: {paths[0]['error']}"
+    error = next((path["error"] for path in paths if path["error"]), "no reason is known.")
+    return f"Every path failed, the first one so: {error}"
 
 
 def _all_notebooks(paths: Sequence[PathResult]) -> str:

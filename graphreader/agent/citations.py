@@ -151,10 +151,11 @@ def cite(decision: Answer, quotes: Sequence[Citation]) -> tuple[Mapping[str, Any
         "contradictions": statements(contradictions),
     }
     unsupported = [text for text, numbers in claims if not numbers]
-    return citations, _unsupported_note(unsupported, len(claims))
+    return citations, unsupported_note(unsupported, len(claims))
 
 
-def _unsupported_note(unsupported: Sequence[str], claims: int) -> list[str]:
+def unsupported_note(unsupported: Sequence[str], claims: int) -> list[str]:
+    """Return a note about claims without a quote, `claims` being all; nothing without such."""
     if not unsupported:
         return []
     one = len(unsupported) == 1

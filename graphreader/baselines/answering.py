@@ -82,7 +82,8 @@ A = TypeVar("A", TextAnswer, RefusableAnswer, TextChoice)
 def answer_problem(decision: TextAnswer | TextChoice, options: Sequence[str]) -> str | None:
     """Say why an answer (empty) or a choice (not an option) is invalid; None if it is valid."""
     if isinstance(decision, TextAnswer):
-        return empty_answer_problem(decision)
+        may_refuse = isinstance(decision, RefusableAnswer)
+        return empty_answer_problem(decision, "set answered to false" if may_refuse else "")
     if 1 <= decision.option <= len(options):
         return None
     return f"Choose an option by its number, 1 to {len(options)}."

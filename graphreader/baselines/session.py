@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from graphreader.agent.citations import passages as spans_of
-from graphreader.agent.citations import ranked
+from graphreader.agent.citations import ranked, unsupported_note
 from graphreader.documents import Document
 from graphreader.errors import DecisionError
 from graphreader.ingestion.chunking import split
@@ -144,6 +144,7 @@ class QuestionSession:
         citations = _citations(quotes, passages)
         numbers = tuple(range(1, len(citations) + 1))
         notice = [self._decider.notice] if self._decider.notice else []
+        notes = unsupported_note([answer], 1) if answered and not citations else []
         reading = Reading(
             question=self.question,
             answer=answer,
@@ -156,7 +157,7 @@ class QuestionSession:
             usage=replace(self.usage, seconds=round(time.monotonic() - self._start, 3)),
             phases=dict(self._usage),
             decider=self._decider.name,
-            notes=(*notice, *self.notes),
+            notes=(*notice, *notes, *self.notes),
             reader=self._reader,
             documents_read=self.coverage.documents,
             passages_read=self.coverage.passages,

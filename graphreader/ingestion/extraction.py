@@ -28,6 +28,9 @@ from graphreader.usage import Usage
 
 logger = logging.getLogger("graphreader.ingestion")
 
+LIMIT_BASE, LIMIT_RATIO = 512, 8
+"""Tokens of the longest reply: fixed, and by tokens of the text. Facts of a dense text take 2 by
+token, and some models count twice as many as we do."""
 SMALLEST_PART = 100  # tokens; a smaller chunk is not divided
 
 
@@ -40,7 +43,8 @@ class ExtractedFact(Decision):
     )
     key_elements: list[str] = Field(
         description="The nouns, names, places, times, numbers, verbs and adjectives that this "
-        "fact is about, each worded as in the fact."
+        "fact is about, each worded as in the fact.",
+        json_schema_extra={"maxItems": 50},
     )
 
 
@@ -60,10 +64,14 @@ class ExtractionTask(Task[Extraction]):
     prompt = "extraction"
     decision = Extraction
     phase = "extract"
-    reply_tokens = LONGEST_REPLY
     divisible = True
     title: str
     text: str
+
+    @property
+    def reply_tokens(self) -> int:
+        """Several times as many tokens as the facts of any text of this size take."""
+        return min(LIMIT_BASE + LIMIT_RATIO * count(self.text), LONGEST_REPLY)
 
     def values(self) -> Mapping[str, str]:
         """The title and the text."""

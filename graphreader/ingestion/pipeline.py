@@ -37,6 +37,7 @@ from graphreader.ingestion.report import (
     log_ingest,
     logger,
     no_progress,
+    without_facts_note,
 )
 from graphreader.llm.protocols import Budget, Decider, Embedder
 from graphreader.settings import OFFLINE
@@ -77,6 +78,7 @@ class DocumentJob:
     report_index: int = 0
     facts: int = 0
     failed: list[FailedChunk] = field(default_factory=list)
+    without_facts: list[int] = field(default_factory=list)
     waiting: int = 0
     has_node: bool = False
     arranged: bool = False
@@ -126,6 +128,7 @@ class DocumentJob:
             skipped=self.document.skipped,
             notes=self.document.notes,
             failed=tuple(self.failed),
+            without_facts=tuple(sorted(self.without_facts)),
             error=error,
         )
 
@@ -218,7 +221,7 @@ class Pipeline:
             tuple(ended),
             replace(self._usage, seconds=round(time.monotonic() - started, 3)),
             self._decider.name,
-            notes=(notice,) if notice else (),
+            notes=(*filter(None, [notice]), *without_facts_note(ended)),
             dropped=self._dropped,
         )
         log_ingest(report)
@@ -489,6 +492,8 @@ class Pipeline:
                 job.facts += len(one.facts)
                 if one.chunk.error is not None:
                     job.failed.append(FailedChunk(one.chunk.index, one.chunk.error))
+                elif not one.facts and any(map(str.isalnum, one.chunk.text)):
+                    job.without_facts.append(one.chunk.index)
                 title, tokens = job.document.title, one.chunk.tokens
                 self._progress(ChunkProgress(title, 1, len(one.facts), tokens, self._usage))
             self._in_flight.release()

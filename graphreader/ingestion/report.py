@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
@@ -31,8 +31,8 @@ class DocumentReport:
 
     Status "unchanged": it was complete already; "incomplete": the chunks in `failed` have no
     facts, and the next run asks again; "waiting": the replies to `waiting` chunks come with a
-    batch; "refused": `error` is the reason. `asked` chunks were extracted; `notes` are sentences
-    about the reading.
+    batch; "refused": `error` is the reason. `asked` chunks were extracted; those `without_facts`
+    (their indexes) have text, but no fact was found in it. `notes` are sentences about the reading.
     """
 
     title: str
@@ -47,6 +47,7 @@ class DocumentReport:
     error: str | None = None
     waiting: int = 0
     notes: tuple[str, ...] = ()
+    without_facts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,16 @@ class NothingReadError(DocumentError):
         more = f" And {len(errors) - SHOWN:,} more." if len(errors) > SHOWN else ""
         super().__init__(" ".join(errors[:SHOWN]) + more)
         self.report = report
+
+
+def without_facts_note(documents: Iterable[DocumentReport]) -> list[str]:
+    """Return a note that names the chunks of text in which no fact was found, if there are any."""
+    chunks = [f"{one.title}, chunk {index}" for one in documents for index in one.without_facts]
+    if not chunks:
+        return []
+    more = f"; and {len(chunks) - SHOWN:,} more" if len(chunks) > SHOWN else ""
+    number = "1 chunk" if len(chunks) == 1 else f"{len(chunks):,} chunks"
+    return [f"No fact was found in {number} of text: {'; '.join(chunks[:SHOWN])}{more}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +215,8 @@ class IngestReport:
 
 def _as_dict(report: DocumentReport) -> dict[str, Any]:
     values = asdict(report)
-    lists = {"skipped": list(values["skipped"]), "failed": list(values["failed"])}
-    lists["notes"] = list(report.notes)
+    names = ("skipped", "failed", "without_facts", "notes")
+    lists = {name: list(values[name]) for name in names}
     return {"id": report.id, **values, **lists}
 
 

@@ -124,6 +124,8 @@ class BatchService(ModelService):
 class BatchDecider(LanguageModelDecider):
     """A decider that answers from finished batches; tasks without a reply raise PendingError."""
 
+    watches_replies = False  # a reply of a batch is complete
+
     def __init__(
         self, client: BaseChatModel, service: BatchService, *, queue: BatchQueue, **options: Any
     ) -> None:

@@ -36,12 +36,15 @@ from graphreader.llm.protocols import (
 from graphreader.llm.providers import OPTIONS, Option, ProviderAdapter, close
 from graphreader.llm.retry import Failure, ModelService, RequestRejected
 from graphreader.llm.structured_output import (
+    REPETITION,
     ReplyForm,
     UnusableReply,
     finish_reason,
     has_reasoning,
+    has_repetition,
     holds_json,
     is_complete,
+    is_repetitive,
     object_start,
     read,
 )
@@ -54,6 +57,8 @@ D = TypeVar("D", bound=Decision)
 logger = logging.getLogger("graphreader.llm")
 SMALLEST_LIMIT = 1024
 """Smallest limit of a reply, in tokens; a rejected limit is halved down to it, then omitted."""
+MOST_WATCHED = 16
+"""Requests at once above which no reply is watched: a streamed token takes 0.2 ms of CPU."""
 
 _NEXT_FORM: dict[ReplyForm, ReplyForm] = {"schema": "tool", "tool": "text"}
 
@@ -62,7 +67,8 @@ class _Capabilities:
     """Features that a service has accepted or rejected so far; they shape the next request.
 
     `without` are the rejected options, `most` is the largest limit of a reply not yet rejected,
-    `reasons`: the model reasons before it replies, `form_works`: a reply was JSON.
+    `reasons`: the model reasons before it replies, `form_works`: a reply was JSON,
+    `counts_streams`: a streamed reply has the service's token counts.
     """
 
     def __init__(self, form: ReplyForm) -> None:
@@ -70,6 +76,7 @@ class _Capabilities:
         self.without: frozenset[Option] = frozenset()
         self.most = sys.maxsize
         self.streams = True
+        self.counts_streams = True
         self.reasons = False
         self.form_works = False
         self._first_form = form
@@ -109,12 +116,27 @@ class _Reply(Generic[D]):
     limit: int
     had_room: bool
 
+    @property
+    def end(self) -> str:
+        """The reason why a reply was cut off: its limit, or the service's context."""
+        length, counted = self.usage.output_tokens, not self.usage.estimated
+        if length >= (self.limit if counted else self.limit // 2):
+            return f"is longer than {self.limit:,} tokens, the most that it may have"
+        return (
+            f"was cut off by the service after {length:,} of the {self.limit:,} tokens that it may "
+            f"have, together with its prompt {self.usage.tokens:,}: its context is too small, so "
+            "start it with a larger one (llama.cpp: -c, or -np 1)"
+        )
+
 
 class LanguageModelDecider:
     """A decider that asks a chat model, in the event loop in which it is first used.
 
     `window` is the largest prompt in tokens of `encoding`, with framing and schema or tool.
     """
+
+    watches_replies = True
+    """Whether replies of services for small models are streamed, to end those that repeat."""
 
     def __init__(
         self,
@@ -139,6 +161,8 @@ class LanguageModelDecider:
         self._cache = cache
         self._prices = prices or Prices()
         self._capabilities = _Capabilities(self._adapter.form)
+        is_small = self._adapter.serves_small_models and self.concurrency <= MOST_WATCHED
+        self.watches_replies = self.watches_replies and is_small
 
     async def decide(
         self, task: Task[D], budget: Budget | None = None, on_token: TokenCallback | None = None
@@ -239,27 +263,29 @@ class LanguageModelDecider:
             room = min(ROOM_TO_THINK, left) if reasons else 0
             limit = min(task.reply_tokens + int(max(0, room)), capabilities.most)
             listener = on_token if task.streamed and capabilities.streams else None
+            watched = self.watches_replies and capabilities.streams and capabilities.counts_streams
+            streamed = listener is not None or watched
             client = self._adapter.bind(
                 task.decision,
                 prompt.form,
                 limit=limit,
                 without=without,
-                streamed=listener is not None,
+                streamed=streamed,
             ).with_config(run_name=task.prompt)  # the name in traces
             reserved, usage = prompt.tokens + limit, Usage()
             await budget.take(reserved, task.phase)
             try:
-                message = await self._send(
-                    prompt, client, listener, reserved, background=budget.background
-                )
+                request = _Request(client, prompt.messages, listener, streamed=streamed)
+                message = await self._send(prompt, request, reserved, budget.background)
+                if streamed and not message.usage_metadata and finish_reason(message) != REPETITION:
+                    capabilities.counts_streams = False
                 usage = self._usage(message, prompt.tokens)
                 return _Reply(prompt, message, usage, limit, reasons)
             except RequestRejected as rejection:
                 if rejection.failure.kind == "content":
                     raise UnusableReply("refused") from rejection
-                failure, streamed = rejection.failure, listener is not None
                 sent = prompt.form, without, limit
-                if not capabilities.adapt(failure, *sent, streamed=streamed):
+                if not capabilities.adapt(rejection.failure, *sent, streamed=streamed):
                     raise ModelRefusedError(
                         f"{self.name} refuses the request ({rejection}): check that it is a model "
                         "for chats, or use another one (GRAPHREADER_MODEL)."
@@ -275,10 +301,8 @@ class LanguageModelDecider:
     async def _send(
         self,
         prompt: RenderedPrompt[Any],
-        client: Any,
-        on_token: TokenCallback | None,
+        request: "_Request",
         tokens: int,
-        *,
         background: bool,
     ) -> AIMessage:
         load_table()  # import prices while the model writes
@@ -286,7 +310,6 @@ class LanguageModelDecider:
         texts = [message.text for message in prompt.messages]
         about = self.name, kind, prompt.form, prompt.tokens, texts
         logger.debug("%s: request for %s by %s, %d tokens: %s", *about)
-        request = _Request(client, prompt.messages, on_token)
         message = await self._service.call(request.send, tokens, background=background)
         answer = self.name, kind, time.monotonic() - start, _reply_text(message)
         logger.debug("%s: reply to %s after %.1f s: %s", *answer)
@@ -342,60 +365,106 @@ class LanguageModelDecider:
             return Correction("", error.problem)
         if error.kind == "cut_off" and reply.prompt.task.divisible:
             too_long = CutOffError(
-                f"The reply is longer than {reply.limit:,} tokens, the most that it may have: read "
-                "the text with a smaller GRAPHREADER_CHUNK_TOKENS."
+                f"The reply {reply.end}: read the text with a smaller GRAPHREADER_CHUNK_TOKENS, or "
+                "with another model (GRAPHREADER_MODEL)."
             )
             too_long.spent = error.spent
             raise too_long from error
+        if before and error.kind == "cut_off":
+            last = UnusableReply("cut_off", f"it {reply.end}")
+            last.spent = error.spent
+            raise last from error
         if before or error.kind == "refused":
             raise error
-        return Correction("" if error.kind == "cut_off" else text, error.problem)
+        is_endless = error.kind in ("cut_off", "repetitive")
+        return Correction("" if is_endless else text, error.problem)
 
 
 class _Request:
-    """One request to a chat client; with `on_token` the answer is streamed to it in pieces."""
+    """One request to a chat client.
+
+    A streamed reply ends when it begins to repeat itself without end. With `on_token` its answer
+    is passed on in pieces.
+    """
 
     def __init__(
-        self, client: Any, messages: Sequence[BaseMessage], on_token: TokenCallback | None
+        self,
+        client: Any,
+        messages: Sequence[BaseMessage],
+        on_token: TokenCallback | None,
+        *,
+        streamed: bool,
     ) -> None:
         self._client = client
         self._messages = messages
         self._on_token = on_token
+        self._streamed = streamed
 
     async def send(self) -> AIMessage:
         """Send the request; a call after a broken stream requests the reply in one piece."""
         chunks: list[Any] = []
         try:
-            if self._on_token is None:
+            if not self._streamed:
                 return cast(AIMessage, await self._client.ainvoke(self._messages))
-            await self._receive(chunks, self._on_token)
+            is_repetitive = await self._receive(chunks)
         except Exception as error:
             # OpenAI's client and LangChain raise these errors for a reply that is no stream.
             no_stream = isinstance(error, AssertionError | IndexError) or (
                 "No generation chunks" in str(error)
             )
-            if self._on_token and no_stream and not chunks:
+            if self._streamed and no_stream and not chunks:
                 raise NotImplementedError("The service gives no stream") from error
-            self._on_token = None if chunks else self._on_token
+            self._streamed = self._streamed and not chunks
             raise
         if not isinstance(chunks[-1], AIMessageChunk):
             return cast(AIMessage, chunks[-1])  # the client does not stream
         whole = chunks[0] + chunks[1:]
+        if is_repetitive:
+            whole.response_metadata["finish_reason"] = REPETITION
         if not (finish_reason(whole) or is_complete(whole)):
-            self._on_token = None
+            self._streamed = False
             raise ConnectionError("The stream ended in the middle of the reply")
         return cast(AIMessage, message_chunk_to_message(whole))
 
-    async def _receive(self, chunks: list[Any], on_token: TokenCallback) -> None:
-        answer = GrowingAnswer()
+    async def _receive(self, chunks: list[Any]) -> bool:
+        """Receive a stream to its end, or until it repeats itself; returns whether it does."""
+        answer, written = GrowingAnswer(), WrittenReply(self._messages)
         begins = True
         stream: AsyncIterator[AIMessageChunk]
         async with aclosing(self._client.astream(self._messages)) as stream:
             async for chunk in stream:
                 chunks.append(chunk)
-                if piece := answer.add(chunk):
-                    on_token(piece, begins)
+                if self._on_token and (piece := answer.add(chunk)):
+                    self._on_token(piece, begins)
                     begins = False
+                if written.add(chunk):
+                    return True
+        return False
+
+
+class WrittenReply:
+    """The text and the arguments of tools of a reply to messages, while it is being written."""
+
+    def __init__(self, messages: Sequence[BaseMessage]) -> None:
+        self._messages = messages
+        self._pieces: list[str] = []
+        self._unchecked = 0
+
+    def add(self, chunk: AIMessage) -> bool:
+        """Add the next chunk of the reply; return whether the reply repeats itself without end."""
+        calls = getattr(chunk, "tool_call_chunks", [])
+        pieces = [str(chunk.text), *(call["args"] or "" for call in calls)]
+        self._pieces += pieces
+        self._unchecked += sum(map(len, pieces))
+        if self._unchecked < _CHECKED_CHARACTERS:
+            return False
+        self._unchecked, self._pieces = 0, ["".join(self._pieces)]
+        return is_repetitive(self._pieces[0]) and not any(
+            has_repetition(message.text) for message in self._messages
+        )
+
+
+_CHECKED_CHARACTERS = 500  # of a growing reply, after which it is looked at
 
 
 class GrowingAnswer:

@@ -145,18 +145,22 @@ D = TypeVar("D", bound=Decision)
 class Task(Generic[D]):
     """A question to a model. `prompt` names its prompt file, `decision` is the class of the reply.
 
-    `reply_tokens` limits the reply, without reasoning. A `divisible` task is split if its reply is
-    cut off; the `answer` of a `streamed` task is passed on while it is written. `ranked` names the
-    field whose items, best first, may be too many for the prompt window.
+    A `divisible` task is split if its reply is cut off; the `answer` of a `streamed` task is passed
+    on while it is written. `ranked` names the field whose items, best first, may be too many for
+    the prompt window.
     """
 
     prompt: ClassVar[str]
     decision: ClassVar[type[Decision]]
     phase: ClassVar[Phase]
-    reply_tokens: ClassVar[int]
     divisible: ClassVar[bool] = False
     streamed: ClassVar[bool] = False
     ranked: ClassVar[str] = ""
+
+    @property
+    def reply_tokens(self) -> int:
+        """The largest reply in tokens, without reasoning; most tasks have a fixed number."""
+        raise NotImplementedError
 
     def values(self) -> Mapping[str, str]:
         """The values of the prompt's `$name` places."""
@@ -212,10 +216,13 @@ class PlainTask(Task[PlainReply]):
         return {}
 
 
-def empty_answer_problem(decision: Any, otherwise: str = "set answered to false") -> str | None:
-    """Return the `Task.problem` of a decision that claims an answer but has an empty `answer`."""
+def empty_answer_problem(decision: Any, otherwise: str = "") -> str | None:
+    """Return the `Task.problem` of a decision that claims an answer but has an empty `answer`.
+
+    `otherwise` is what the model may do instead; its words name only fields of the decision.
+    """
     if getattr(decision, "answered", True) and not decision.answer.strip():
-        return f"The answer is empty: give it, or {otherwise}."
+        return f"The answer is empty: give it{f', or {otherwise}' if otherwise else ''}."
     return None
 
 

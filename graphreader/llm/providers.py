@@ -94,12 +94,17 @@ def open_chat_model(settings: Settings, name: str, setting: str) -> BaseChatMode
         # By default Ollama truncates silently at 2,048 or 4,096 tokens. The model's own tokens
         # may be half as many again as ours.
         options["num_ctx"] = settings.window * 3 // 2 + LONGEST_REPLY + ROOM_TO_THINK
-    open_ = partial(init_chat_model, f"{provider.name}:{model}")
-    client: BaseChatModel = _open(provider, name, setting, options, open_)
+
+    def open_(**given: Any) -> BaseChatModel:
+        client: BaseChatModel = init_chat_model(f"{provider.name}:{model}", **given)
+        if provider.name == "anthropic":
+            _replace_shared_connections(client)
+        return client
+
+    client = _open(provider, name, setting, options, open_)
     if provider.name == "openai":  # LangChain warns of a rejected form; we try another form
         warnings.filterwarnings("ignore", message=_FORM_WARNING, category=UserWarning)
-    if provider.name == "anthropic":
-        _replace_shared_connections(client)
+    _keep_refusals(client)
     changes: dict[str, Any] = {}
     # LangChain drops the temperature for all GPT-5 models; GPT-5.1 and later accept it.
     accepts_temperature = bool(client.profile and client.profile.get("temperature"))
@@ -232,6 +237,22 @@ def _replace_shared_connections(client: Any) -> None:
     vars(client)["_async_client"] = anthropic.AsyncClient(**parameters, http_client=http_client)
 
 
+def _keep_refusals(client: Any) -> None:
+    """Let OpenAI's client keep the refusals of streamed replies; LangChain drops them."""
+    convert = getattr(client, "_convert_chunk_to_generation_chunk", None)
+    if convert is None:
+        return
+
+    def converted(chunk: dict[str, Any], *others: Any) -> Any:
+        generated = convert(chunk, *others)
+        deltas = [one.get("delta") or {} for one in chunk.get("choices") or ()]
+        if generated and (refusal := "".join(one.get("refusal") or "" for one in deltas)):
+            generated.message.additional_kwargs["refusal"] = refusal
+        return generated
+
+    vars(client)["_convert_chunk_to_generation_chunk"] = converted
+
+
 def _open(
     provider: Provider, name: str, setting: str, options: dict[str, Any], open_: Callable[..., T]
 ) -> T:
@@ -252,7 +273,8 @@ def _open(
             client = open_(**{key: options[key] for key in options.keys() - forbidden})
     except ImportError as error:
         raise SettingsError(
-            f"{setting} is '{name}', which needs a further package: pip install {provider.package}"
+            f"{setting} is '{name}', which needs a further package: pip install "
+            f"{_missing_package(provider, error)}"
         ) from error
     except Exception as error:  # each provider's client reports a missing key in its own way
         raise problem from error
@@ -264,15 +286,28 @@ def _open(
     return client
 
 
-Option = Literal["temperature", "seed", "limit"]
-"""A parameter that a service may reject; "limit" is the largest reply in tokens."""
+def _missing_package(provider: Provider, error: ImportError) -> str:
+    """The package that an import lacks, which may be one that the provider's package imports."""
+    try:  # LangChain's own error names only this package
+        import_module(provider.package.replace("-", "_"))
+    except ImportError as first:
+        error = first
+    one: BaseException | None = error
+    while one is not None and not isinstance(one, ModuleNotFoundError):
+        one = one.__cause__ or one.__context__
+    return one.name.partition(".")[0].replace("_", "-") if one and one.name else provider.package
+
+
+Option = Literal["temperature", "seed", "limit", "bounds"]
+"""A parameter that a service may reject; "limit" is the largest reply in tokens, "bounds" are the
+largest numbers of items of the lists in a schema."""
 
 _FIELDS: Mapping[Option, tuple[str, ...]] = {
     "temperature": ("temperature",),
     "seed": ("seed", "random_seed"),
     "limit": ("max_tokens", "max_output_tokens", "num_predict", "max_completion_tokens"),
 }
-OPTIONS: tuple[Option, ...] = tuple(_FIELDS)
+OPTIONS: tuple[Option, ...] = (*_FIELDS, "bounds")
 _STRICT_TOOLS = {
     "openai",
     "azure_openai",
@@ -282,16 +317,21 @@ _BOUND_CLIENTS = 64  # cached, because LangChain describes each new client for t
 
 _LIKE_OPENAI = "azure_openai deepseek fireworks groq mistralai openai openrouter together xai"
 # The parameters that pass a JSON schema to each provider whose client supports it.
-_SCHEMA_OPTIONS: Mapping[str, Callable[[type[Decision]], dict[str, Any]]] = {
-    "anthropic": lambda decision: {
-        "output_config": {"format": {"type": "json_schema", "schema": schema_of(decision)}}
+_SCHEMA_OPTIONS: Mapping[str, Callable[[type[Decision], bool], dict[str, Any]]] = {
+    "anthropic": lambda one, bounded: {
+        "output_config": {
+            "format": {"type": "json_schema", "schema": schema_of(one, bounded=bounded)}
+        }
     },
-    "google_genai": lambda decision: {
+    "google_genai": lambda one, bounded: {
         "response_mime_type": "application/json",
-        "response_json_schema": schema_of(decision),
+        "response_json_schema": schema_of(one, bounded=bounded),
     },
-    "ollama": lambda decision: {"format": schema_of(decision)},
-    **dict.fromkeys(_LIKE_OPENAI.split(), lambda one: {"response_format": response_format(one)}),
+    "ollama": lambda one, bounded: {"format": schema_of(one, bounded=bounded)},
+    **dict.fromkeys(
+        _LIKE_OPENAI.split(),
+        lambda one, bounded: {"response_format": response_format(one, bounded=bounded)},
+    ),
 }
 
 
@@ -311,6 +351,8 @@ class ProviderAdapter:
         url = str(getattr(client, "openai_api_base", None) or _OPENAI_URL)
         is_openai = urlsplit(url).hostname == urlsplit(_OPENAI_URL).hostname
         self._only_compatible = provider == "openai" and not is_openai
+        self.serves_small_models = self._only_compatible or provider == "ollama"
+        """Whether a model of any size may answer, such as one that repeats itself without end."""
         profile: Mapping[str, Any] = {} if self._only_compatible else (client.profile or {})
         rejects_temperature = profile.get("temperature") is False
         self._unsupported: set[Option] = {"temperature"} if rejects_temperature else set()
@@ -350,16 +392,18 @@ class ProviderAdapter:
             else:
                 changes[self._fields["limit"]] = limit
         client = self.client.model_copy(update=changes) if changes else self.client
+        # Anthropic, Azure and OpenAI's fine-tuned models refuse bounds.
+        bounded = self.serves_small_models and "bounds" not in without
         if form == "schema":
             schema = _SCHEMA_OPTIONS.get(self._provider, _SCHEMA_OPTIONS["openai"])
-            options = schema(decision)
+            options = schema(decision, bounded)
             if self._takes_body:
                 # As a parameter it would be copied part by part, and a reply cut off be an error.
                 options = {"extra_body": {**options, **parameters.pop("extra_body", {})}}
             return client.bind(**options, **parameters)
         if form == "text":
             return client.bind(**parameters)
-        offered = [tool(decision, strict=self._provider in _STRICT_TOOLS)]
+        offered = [tool(decision, strict=self._provider in _STRICT_TOOLS, bounded=bounded)]
         return client.bind_tools(offered, tool_choice=decision.__name__, **parameters)
 
 

@@ -9,6 +9,7 @@ simultaneous requests while questions are asked.
 """
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -18,6 +19,7 @@ from weakref import WeakKeyDictionary
 
 from graphreader.waiting import SLOW_SECONDS, Waiting, announce
 
+logger = logging.getLogger("graphreader.llm")
 DEFAULT_CONCURRENCY = 8  # requests at once, by default
 
 _MINUTE = 60.0
@@ -53,6 +55,8 @@ class RateLimiter:
         self._running = {False: 0, True: 0}  # by whether they are in the background
         self._waiting = 0  # requests outside the background
         self._latest = -_MINUTE  # start of the latest such request
+        self._most = 0  # requests at once since the concurrency was lowered
+        self._lowered_at = -1.0
         self._held: tuple[float, str] = (0.0, "")  # (time, reason) until which no request starts
         # Only the first request of each queue waits for a slot; the others wait for this lock.
         self._first_in_line = {False: asyncio.Lock(), True: asyncio.Lock()}
@@ -80,6 +84,7 @@ class RateLimiter:
                 start = RequestStart(asyncio.get_running_loop().time(), tokens)
                 self._starts.append(start)
                 self._running[background] += 1
+                self._most = max(self._most, sum(self._running.values()))
         finally:
             if not background:
                 self._waiting -= 1
@@ -90,6 +95,16 @@ class RateLimiter:
         finally:
             self._running[background] -= 1
             self._change.set()
+
+    def lower_concurrency(self, failed: RequestStart) -> None:
+        """Halve the number of requests at once, since a service cannot hold all of them.
+
+        They fail together, so a request that began before the latest change changes nothing.
+        """
+        if failed.at > self._lowered_at:
+            self._limits.concurrency = max(1, min(self._limits.concurrency, self._most) // 2)
+            self._lowered_at, self._most = asyncio.get_running_loop().time(), 0
+            logger.warning("%d requests at once from now on", self._limits.concurrency)
 
     def settle(self, start: RequestStart, tokens: int) -> None:
         """Replace the estimated tokens of a request by the real number."""

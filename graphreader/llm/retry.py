@@ -31,7 +31,7 @@ from graphreader.errors import (
     SettingsError,
     WindowError,
 )
-from graphreader.llm.rate_limit import DEFAULT_CONCURRENCY, rate_limiter
+from graphreader.llm.rate_limit import DEFAULT_CONCURRENCY, RequestStart, rate_limiter
 from graphreader.settings import display_url, redact
 from graphreader.usage import is_token_count
 from graphreader.waiting import Waiting, announce, announced_if_slow
@@ -86,18 +86,20 @@ FailureKind = Literal[
     "window",  # the prompt exceeds the model's context window
     "temperature",  # the model does not accept a temperature
     "seed",  # the model does not accept a seed
+    "bounds",  # the service accepts no largest number of items in a schema
     "limit",  # the model accepts no limit of its reply, or only a smaller limit
     "rejected",  # the service rejects the reply form or streaming
     "content",  # the provider filters this content
     "request",  # any other refusal, which no change of the request can cure
     "busy",  # 429, 529: the service asks to wait
+    "crowded",  # the requests at work fill the memory that they share
     "broken",  # 408, 409, 5xx, or a reply without content
     "connection",  # nothing answers
     "timeout",  # no reply in time
     "bug",  # a programming error, not caused by the service
 ]
-_CHANGEABLE = ("temperature", "seed", "limit", "rejected", "content")
-_PASSING = ("busy", "broken", "connection", "timeout")
+_CHANGEABLE = ("temperature", "seed", "bounds", "limit", "rejected", "content")
+_PASSING = ("busy", "crowded", "broken", "connection", "timeout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,8 @@ class Failure:
     @property
     def reason(self) -> str:
         """A short text for the failure: its HTTP status, or a few words."""
+        if self.kind == "crowded":
+            return f"{self.status}, too many requests share its context"
         kinds = {"timeout": "no reply in time", "connection": "no connection"}
         return str(self.status or kinds.get(self.kind, "no usable reply"))
 
@@ -171,6 +175,7 @@ class ModelService:
         """
         limiter, clock = rate_limiter(), asyncio.get_running_loop().time
         begin, failures, waited = clock(), list[Failure](), 0.0
+        slot: RequestStart | None = None
         while True:
             try:
                 if self._url:
@@ -204,6 +209,8 @@ class ModelService:
             logger.debug(
                 "%s: retry in %.1f s after %s (%s)", self.name, pause, failure.kind, failure
             )
+            if failure.kind == "crowded" and slot:
+                limiter.lower_concurrency(slot)
             if failure.wait:
                 waited += failure.wait
                 limiter.hold_off(failure.wait, reason)
@@ -287,6 +294,11 @@ class ModelService:
             wait = f" and asks to wait {failure.wait:.0f} seconds" if failure.wait else ""
             problem = f"takes no more requests for now{wait}, {tries}, set GRAPHREADER_CONCURRENCY "
             problem += f"(now {self.concurrency}) lower, or set GRAPHREADER_REQUESTS_PER_MINUTE"
+        elif kind == "crowded":
+            problem = f"has too little context for its requests together ({failure}), {tries}, "
+            problem += "or start it for fewer of them or with a larger context (llama.cpp: -np 1, "
+            problem += f"or a larger -c), or set GRAPHREADER_CONCURRENCY (now {self.concurrency}) "
+            problem += "to 1"
         elif kind == "connection":
             problem = f"cannot be reached ({failure}), {tries}"
         else:
@@ -343,6 +355,7 @@ _REFUSED_PARTS: tuple[tuple[FailureKind, str], ...] = (
         r"|(prompt|input) is too long|exceeds? the (available )?context|input token count"
         r"|too many (input )?tokens",
     ),
+    ("bounds", "maxItems"),
     ("temperature", "temperature"),
     ("seed", r"\b(random_)?seed\b(?!-)"),  # seed-oss is a model
     ("limit", r"max_\w*tokens|max completion tokens|num_predict|maxOutputTokens"),
@@ -361,6 +374,12 @@ _UNSUPPORTED_FORM = re.compile(
     r"(format|schema|grammar|\btools?\b|\bstream).*(support|implemented|invalid|param)"
     r"|(support|invalid|failed to parse|param).*(format|schema|grammar|\btools?\b|\bstream)",
     re.IGNORECASE | re.DOTALL,
+)
+# llama.cpp, where the requests of its slots share one context; Ollama and others with full memory.
+_CROWDED = re.compile(
+    r"context size has been exceeded|failed to find (a )?(free space|memory slot|kv cache slot)"
+    r"|kv.?cache (is )?full|out of memory",
+    re.IGNORECASE,
 )
 _WAIT = re.compile(r"(?:(?:retry|try again) in |retryDelay\W+)(\d+(?:\.\d+)?)s", re.IGNORECASE)
 _TIMEOUTS = ("TimeoutError", "Timeout", "TimeoutException")
@@ -392,6 +411,8 @@ def _kind(status: int, text: str, wait: float | None) -> FailureKind:
         return "quota" if used_up else "busy"
     if status in (404, 405, 500) and _UNSUPPORTED_FORM.search(text):
         return "rejected"
+    if status >= 500 and _CROWDED.search(text):
+        return "crowded"
     if status == 500 and "NaN" in text:  # of a vector that cannot be written as JSON
         return "rejected"
     if status in (404, 405):

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from graphreader.agent.follow_up import earlier_exchange
 from graphreader.errors import GraphReaderError, UnknownCorpusError, UsageError
+from graphreader.pages.citations import CitedText, answer_title, cited_answer
 from graphreader.reading import Reading
 from graphreader.runs import RunRequest
 from graphreader.web.live_runs import LiveRun
@@ -134,14 +135,33 @@ SOURCES = "\n\nSources:\n"
 
 
 def answer_text(reading: Reading) -> str:
-    """The text of an answer with its explanation and numbered sources."""
+    """The text of an answer with its explanation and numbered sources.
+
+    As on the page, an answer that is only likely or that the texts do not have is named so, and
+    claims without a quote are marked.
+    """
     parts = [reading.answer, reading.explanation]
+    if reading.kind == "answer":
+        cited = cited_answer(reading)
+        title = "" if reading.confidence == "stated" else f"{answer_title(reading)}: "
+        parts = [title + _marked(cited.answer), _marked(cited.explanation)]
+        if reading.answered:
+            parts += [_marked([one]) for one in cited.claims if not one.marks]
+        if reading.answered and not reading.citations:
+            parts.append("No quote from the texts supports this answer.")
     text = "\n\n".join(part for part in parts if part)
     lines = [
         f"[{number}] {one.document}, chunk {one.chunk}: “{' '.join(one.quote.split())}”"
         for number, one in enumerate(reading.citations, 1)
     ]
     return text + (SOURCES + "\n".join(lines) if lines else "")
+
+
+def _marked(parts: Sequence[CitedText]) -> str:
+    """The text of the parts, with a mark behind each claim that no citation supports."""
+    unsupported = [one.is_claim and not one.marks for one in parts]
+    marks = [" [unsupported]" if one else "" for one in unsupported]
+    return "".join(one.text + mark for one, mark in zip(parts, marks, strict=True))
 
 
 def annotations(reading: Reading) -> list[dict[str, Any]]:

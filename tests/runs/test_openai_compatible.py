@@ -47,7 +47,7 @@ async def test_one_decision() -> None:
     assert (body["model"], body["temperature"]) == ("fake", 0.2)
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
     assert body["response_format"]["json_schema"]["strict"] is True
-    assert body["response_format"]["json_schema"]["schema"] == schema_of(RationalPlan)
+    assert body["response_format"]["json_schema"]["schema"] == schema_of(RationalPlan, bounded=True)
     assert "tools" not in body
     assert server.keys == {"Bearer k"}
     assert (decider.name, decider.concurrency) == ("openai:fake", 8)

@@ -102,7 +102,10 @@ async def test_passes_over_a_failing_chunk() -> None:
 
     assert reading.answer == "dry"
     assert reading.documents_read == ("d1",)
-    assert reading.notes == ("Book 0, chunk 0 was passed over: It makes no sense.",)
+    assert reading.notes == (
+        "1 of 1 claims has no quote that supports it: dry",
+        "Book 0, chunk 0 was passed over: It makes no sense.",
+    )
     with pytest.raises(ReplyError):
         await ChunkReader(DOCUMENTS[:1], model).aask("Where?")
 

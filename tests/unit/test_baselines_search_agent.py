@@ -179,7 +179,7 @@ async def test_early_ends() -> None:
         reading = await reader.aask("Where?")
         assert reading.answered
         assert document in reading.documents_read
-        assert reading.notes[0].startswith(note)
+        assert any(one.startswith(note) for one in reading.notes)
     with pytest.raises(ReplyError):
         await agent(scripted(IDA, broken)).aask("Where?")
 

@@ -15,7 +15,7 @@ from graphreader.ingestion.extraction import ExtractionTask, extract
 from graphreader.ingestion.loading.formats import load
 from graphreader.ingestion.loading.sources import sources_of
 from graphreader.llm.pricing import Prices
-from graphreader.llm.protocols import Task
+from graphreader.llm.protocols import LONGEST_REPLY, Task
 from graphreader.offline.decider import OfflineDecider
 from graphreader.settings import Settings
 from graphreader.tokens import count
@@ -88,7 +88,7 @@ async def test_reading(write: Callable[..., Path]) -> None:
     assert result.dollars is not None
     assert result.dollars > sum(dollars)
     long = await estimated(write("c.md", 170), chunk_tokens=4000, window=8192)
-    assert long.reading.output_tokens == long.reading.calls * ExtractionTask.reply_tokens
+    assert long.reading.output_tokens == long.reading.calls * LONGEST_REPLY
 
 
 # A chunk whose prompt is too large is read in parts, as it will be.

@@ -22,6 +22,7 @@ from graphreader.llm.providers import (
     close,
     health_url,
     open_chat_model,
+    open_embeddings,
     provider_and_model,
     secrets_of,
 )
@@ -111,6 +112,23 @@ def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(SettingsError, match=words):
         open_decider(Settings.read(model="bedrock:x"))
+
+
+# A proxy by SOCKS needs a package that no provider brings along: it is the one that is named.
+@pytest.mark.parametrize(
+    ("open_", "name"),
+    [
+        *((open_chat_model, name) for name in (GPT, CLAUDE, QWEN)),
+        *((open_embeddings, name) for name in (GPT, QWEN)),
+    ],
+)
+def test_socks_proxy(open_: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1080")
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    settings = Settings.read(model="offline", openai_api_key="k")
+
+    with pytest.raises(SettingsError, match=f"^{SETTING} is '{name}', .*: pip install socksio$"):
+        open_(settings, name, SETTING)
 
 
 # The temperature reaches every model that accepts one, also those of GPT-5 for which LangChain

@@ -96,7 +96,8 @@ async def test_not_kept(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     reading = await agent(scripted(), pages=WIDE, home=tmp_path / "file").aask("Where?")
 
-    (note,) = reading.notes
+    unsupported, note = reading.notes
+    assert unsupported.startswith("1 of 1 claims has no quote")
     assert note.startswith(f"Gists cannot be kept in {tmp_path / 'file'} (")
 
 
@@ -166,6 +167,7 @@ async def test_unusable(tmp_path: Path) -> None:
     assert memory.pages_without_gist() == list(memory.pages)
     assert memory.compression() == 0
     assert reading.notes == (
+        "1 of 1 claims has no quote that supports it: Toronto",
         "Some pauses could not be chosen: there a page ends where it is full.",
         "Some pages could not be shortened: they stand for their gists.",
     )

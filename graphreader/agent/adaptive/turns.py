@@ -94,7 +94,7 @@ class AdaptiveNodes:
 
     async def turn(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
         """Take the decision of a turn: update the notebook, then act or answer."""
-        decision, task, costs, stopped = await self._decide(state, runtime)
+        decision, task, costs, stopped, error = await self._decide(state, runtime)
         shown = [passage for result in task.results for passage in result["passages"]]
         self._announce(shown, runtime)
         passages = state["passages"] | {one["number"]: one["chunk"] for one in shown}
@@ -141,7 +141,7 @@ class AdaptiveNodes:
         new = range(len(state["findings"]) + 1, len(noted["findings"]) + 1)
         draft = decision.model_dump(include={"answer", "explanation", "confidence", "notes"})
         draft["rests_on"] = list(dict.fromkeys([*earlier, *new]))
-        return {**update, "draft": draft, "stopped": stopped}
+        return {**update, "draft": draft, "stopped": stopped, "error": error}
 
     async def act(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
         """Carry out the actions of the latest turn concurrently."""
@@ -235,8 +235,8 @@ class AdaptiveNodes:
 
     async def _decide(
         self, state: AdaptiveState, runtime: Runtime[None]
-    ) -> tuple[Turn, TurnTask, Costs, Stopped]:
-        """The decision, its task as shown, the cost, and the reason to stop if it is final.
+    ) -> tuple[Turn, TurnTask, Costs, Stopped, str | None]:
+        """The decision, its task as shown, the cost, the reason to stop if it is final, the error.
 
         Where the budget is used up, or no reply can be used, one more decision must answer.
         """
@@ -244,18 +244,20 @@ class AdaptiveNodes:
         task, costs = self._task(state), Costs()
         stopped: Stopped = "termination" if task.turns else "call_limit"
         decision: Turn
+        problem: str | None = None
         try:
             decision, task, costs = await self._context.decide(task, on_token)
         except (BudgetError, ReplyError) as error:
             if not task.turns:
                 raise
             stopped = "budget" if isinstance(error, BudgetError) else "error"
+            problem = str(error)
             costs = wasted_costs(error, task.phase)
             values = {one.name: getattr(task, one.name) for one in fields(task)}
             last = LastTurnTask(**{**values, "turns": 0})
             decision, task, more = await self._context.decide(last, on_token)
             costs = add_costs(costs, more)
-        return decision, task, costs, stopped
+        return decision, task, costs, stopped, problem
 
     def _task(self, state: AdaptiveState) -> TurnTask:
         left = self._context.limits.calls - state["turn"] - 1
