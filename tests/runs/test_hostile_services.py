@@ -185,7 +185,7 @@ async def test_compressed_replies() -> None:
             return Response(body, response.status_code, headers)
 
     texts = [f"text {number}" for number in range(120)]
-    with Server(lambda body: ANSWER, dimension=4_096) as server:
+    with Server(lambda body: ANSWER, dimension=4_096, streams=False) as server:
         async with opened(server, keep_replies="off") as decider:
             result = await decider.decide(TASK)
         embedder = open_embedder(settings_for(server), "openai:fake", 4_096)
