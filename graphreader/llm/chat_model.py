@@ -406,7 +406,7 @@ class _Request:
         try:
             if not self._streamed:
                 return cast(AIMessage, await self._client.ainvoke(self._messages))
-            is_repetitive = await self._receive(chunks)
+            repeats = await self._receive(chunks)
         except Exception as error:
             # OpenAI's client and LangChain raise these errors for a reply that is no stream.
             no_stream = isinstance(error, AssertionError | IndexError) or (
@@ -419,7 +419,7 @@ class _Request:
         if not isinstance(chunks[-1], AIMessageChunk):
             return cast(AIMessage, chunks[-1])  # the client does not stream
         whole = chunks[0] + chunks[1:]
-        if is_repetitive:
+        if repeats:
             whole.response_metadata["finish_reason"] = REPETITION
         if not (finish_reason(whole) or is_complete(whole)):
             self._streamed = False

@@ -471,7 +471,9 @@ def _status(error: BaseException) -> int | None:
         of_amazon.get("HTTPStatusCode"),
         _error_body(error).get("code"),
     )
-    return next((one for one in candidates if isinstance(one, int) and 400 <= one < 600), None)
+    # The client of OpenAI makes a text of the code of an error inside of a stream.
+    numbers = [int(one) if re.fullmatch(r"[0-9]{3}", str(one)) else one for one in candidates]
+    return next((one for one in numbers if isinstance(one, int) and 400 <= one < 600), None)
 
 
 def _error_body(error: BaseException) -> dict[str, Any]:

@@ -112,6 +112,16 @@ WINDOW = (
         (ollama.ResponseError("invalid JSON schema in format", 500), "rejected"),
         (ollama.ResponseError("failed to parse grammar", -1), "rejected"),
         (ollama.ResponseError("llama runner process no longer running", -1), "broken"),
+        (of_openai(500, "Context size has been exceeded."), "crowded"),
+        (
+            openai.APIError(
+                "Context size has been exceeded.",
+                REQUEST,
+                body={"code": 500, "message": "Context size has been exceeded."},
+            ),
+            "crowded",
+        ),
+        (of_openai(400, "Invalid schema: 'maxItems' is not permitted."), "bounds"),
         (NotImplementedError(), "rejected"),
         (of_openai(503, "The server is overloaded"), "broken"),
         (TypeError("Received response with null value for 'choices'."), "broken"),
