@@ -472,7 +472,7 @@ def _status(error: BaseException) -> int | None:
         _error_body(error).get("code"),
     )
     # The client of OpenAI makes a text of the code of an error inside of a stream.
-    numbers = [int(one) if re.fullmatch(r"[0-9]{3}", str(one)) else one for one in candidates]
+    numbers = [int(str(one)) if re.fullmatch(r"[0-9]{3}", str(one)) else one for one in candidates]
     return next((one for one in numbers if isinstance(one, int) and 400 <= one < 600), None)
 
 
