@@ -18,7 +18,7 @@ from itertools import accumulate, chain, islice, pairwise
 from unicodedata import category
 
 from graphreader.documents import Chunk, Document, identity
-from graphreader.text.blocks import blocks_of
+from graphreader.text.blocks import code_spans
 from graphreader.text.lines import line_spans
 from graphreader.text.scripts import HAN, KANA
 from graphreader.text.sentences import sentence_spans
@@ -54,12 +54,13 @@ class _Boundary(IntEnum):
     SENTENCE = 4
     LINE = 5
     PARAGRAPH = 6
-    BLOCK = 7
+    TURN = 7
     HEADING = 8
 
 
 _Start = tuple[int, _Boundary]
-_Blocks = Iterable[tuple[int, int]]  # spans of blocks that stay whole if they fit
+_Blocks = Iterable[tuple[int, int, _Boundary]]
+"""Spans that stay whole if they fit, and the kind of boundary before them."""
 
 Span = tuple[int, int, int]
 """Start and end of a chunk in characters of the text, and its number of tokens."""
@@ -81,15 +82,19 @@ def split(document: Document, limit: int) -> list[Chunk]:
     return _chunks(document, chunk_spans(document.text, limit, _whole_blocks(document)))
 
 
-def _whole_blocks(document: Document) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the turns of speakers, and of the code outside of them."""
+def _whole_blocks(document: Document) -> Iterator[tuple[int, int, _Boundary]]:
+    """Yield the spans of the turns of speakers, and of the code outside of them.
+
+    A turn begins a chunk better than a paragraph; code belongs to the paragraph above it.
+    """
     text = document.text
-    code = ((one.start, one.end) for one in blocks_of(text) if one.kind == "code")
-    turns = ((one.start, one.end) for one in turns_of(text, document.headings))
+    code = ((*span, _Boundary.LINE) for span in code_spans(text))
+    turns = ((one.start, one.end, _Boundary.TURN) for one in turns_of(text, document.headings))
     done = 0
-    for start, end in merge(turns, code):
+    for start, end, boundary in merge(turns, code):
         if start >= done:
-            yield start, end
+            line = start - len(text[max(done, start - 80) : start].rpartition("\n")[2])
+            yield (line if text[line:start].isspace() else start), end, boundary
             done = end
 
 
@@ -163,14 +168,15 @@ def _pieces(text: str, limit: int, blocks: _Blocks) -> Iterator[_Piece]:
     """
     done = 0
     below_heading = False
-    for start, end in chain(blocks, [(len(text), len(text))]):
-        below_heading = yield from _paragraphs(text, done, start, limit, below_heading)
-        done = start
+    for start, end, boundary in chain(blocks, [(len(text), len(text), _Boundary.PARAGRAPH)]):
+        begin = done if start < end and text[done:start].isspace() else start
+        below_heading = yield from _paragraphs(text, done, begin, limit, below_heading)
+        done = begin
         if start < end:
             space = _SPACE.match(text, end)
             done = space.end() if space else end
-            boundary = _Boundary.BELOW_HEADING if below_heading else _Boundary.BLOCK
-            yield from _split_piece(text, start, done, limit, boundary, -1)
+            boundary = _Boundary.BELOW_HEADING if below_heading else boundary
+            yield from _split_piece(text, begin, done, limit, boundary, -1)
             below_heading = False
 
 
@@ -220,9 +226,9 @@ def _split_piece(
         inner_starts = _words(part, limit)
     starts = chain([(0, boundary)], inner_starts, [(len(part), boundary)])
     for (inner, inner_boundary), (after, _) in pairwise(starts):
-        yield from _split_piece(
-            text, start + inner, start + after, limit, inner_boundary, level + 1
-        )
+        if inner < after:
+            place = start + inner, start + after
+            yield from _split_piece(text, *place, limit, inner_boundary, level + 1)
 
 
 def _may_fit(text: str, limit: int) -> bool:
@@ -273,8 +279,9 @@ def _characters(text: str, start: int, end: int, limit: int, longest: int) -> It
 
 
 def _spaces(start: int, end: int, limit: int) -> Iterator[_Start]:
-    """Yield the positions at which to cut long white space (at most one token a character)."""
-    return ((at, _Boundary.SPACE) for at in range(start + limit, end, limit))
+    """Yield the positions at which to cut long white space (at most two tokens a character)."""
+    step = max(1, limit // 2)
+    return ((at, _Boundary.SPACE) for at in range(start + step, end, step))
 
 
 def _grapheme_start(text: str, start: int, at: int) -> int:
@@ -306,13 +313,14 @@ def rechunk(document: Document, limit: int, former: Sequence[Chunk]) -> list[Chu
     fitting = [one for one in former if one.tokens <= limit and not one.text.isspace()]
     spans: list[Span] = []
     done = 0
-    starts, ends = array("q"), array("q")  # of blocks: a chat may have millions
-    for start, end in _whole_blocks(document):
+    starts, ends, kinds = array("q"), array("q"), bytearray()  # of blocks: a chat may have millions
+    for start, end, boundary in _whole_blocks(document):
         starts.append(start)
         ends.append(end)
+        kinds.append(boundary)
     for span in [*_without_space_between(text, _kept_spans(text, fitting, cutting)), _end_of(text)]:
         inside = range(bisect_left(starts, done), bisect_right(ends, span[0]))
-        blocks = ((starts[at] - done, ends[at] - done) for at in inside)
+        blocks = ((starts[at] - done, ends[at] - done, _Boundary(kinds[at])) for at in inside)
         between = chunk_spans(text[done : span[0]], limit, blocks)
         spans += ((done + start, done + end, tokens) for start, end, tokens in between)
         spans.append(span)

@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from graphreader.text.headings import line_spans
+from graphreader.text.lines import Span, lines_of
 
-_FENCE = re.compile(r"`{3,}(?!.*`)|~{3,}")
-_ITEM = re.compile(r"([-*+•]|\d{1,3}[.)]|[a-z][.)]|\([a-z\d]{1,3}\))[ \t]+(?=\S)")
+_FENCE = re.compile(r"`{3,}(?!.*`)")
+_ITEM = re.compile(r"([-*+•](?! [-*] )|\d{1,3}[.)]|[a-z]\)|\([a-z\d]{1,3}\))[ \t]+(?=\S)")
 _ROW = re.compile(r"\|.*\S|[^|\n]+ \|(?: .*)?|.*\t.*")
-_RULE = re.compile(r"[|:+ \t-]*-[|:+ \t-]*")
 
 
 class Block(NamedTuple):
@@ -32,41 +31,52 @@ def blocks_of(text: str) -> Iterator[Block]:
 
     A table has two rows or more: lines with "|" or with tabs. Code stands between fences.
     """
+    code = iter([*code_spans(text), (len(text), len(text))])
+    begin, end = next(code)
     block: Block | None = None
-    fence = ""
-    for start, end in line_spans(text):
-        line = text[start:end]
-        is_below = block is not None and text.count("\n", block.end, start) < 2
-        if fence:
-            assert block
-            block = block._replace(end=end)
-            if line.startswith(fence) and not line.strip(fence[0]):
-                fence = ""
+    for (start, stop), after_blank in lines_of(text):
+        line = text[start:stop]
+        if block and (after_blank or start >= begin or not _goes_on(block, line)):
+            if _is_whole(text, block):
                 yield block
-                block = None
+            block = None
+        if start >= end:
+            begin, end = next(code)
+        if start == begin:
+            yield Block("code", begin, end, line.strip("` \t"))
+        elif start > begin:
             continue
-        if block and block.kind == "table" and is_below and _ROW.fullmatch(line):
-            block = block._replace(end=end)
-            continue
-        mark = _ITEM.match(line)
-        is_row = not mark and _ROW.fullmatch(line)
-        opening = _FENCE.match(line)
-        if block and block.kind == "item" and is_below and not (mark or is_row or opening):
-            block = block._replace(end=end)
-            continue
-        if block and _is_whole(text, block):
-            yield block
-        block = None
-        if opening:
-            fence = opening[0]
-            block = Block("code", start, end, line[opening.end() :].strip())
-        elif mark:
-            block = Block("item", start, end, mark[1])
-        elif is_row:
-            block = Block("table", start, end, line)
+        elif block:
+            block = block._replace(end=stop)
+        elif mark := _ITEM.match(line):
+            block = Block("item", start, stop, mark[1])
+        elif _ROW.fullmatch(line):
+            block = Block("table", start, stop, line)
     if block and _is_whole(text, block):
         yield block
 
 
+def _goes_on(block: Block, line: str) -> bool:
+    if block.kind == "table":
+        return bool(_ROW.fullmatch(line))
+    return not (_ITEM.match(line) or _ROW.fullmatch(line))
+
+
 def _is_whole(text: str, block: Block) -> bool:
     return block.kind != "table" or "\n" in text[block.start : block.end]
+
+
+def code_spans(text: str) -> Iterator[Span]:
+    """Yield the spans of code between fences of backticks; a fence that is not closed is none."""
+    if "```" not in text:
+        return
+    begin, fence = 0, ""
+    for (start, end), _ in lines_of(text):
+        line = text[start:end]
+        if not line.startswith("```"):
+            continue
+        if fence and line.startswith(fence) and not line.strip("`"):
+            yield begin, end
+            fence = ""
+        elif not fence and (opening := _FENCE.match(line)):
+            begin, fence = start, opening[0]

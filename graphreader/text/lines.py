@@ -87,7 +87,7 @@ def line_spans(text: str) -> Iterator[Span]:
         yield begin, previous[1]
 
 
-def _lines(text: str) -> Iterator[tuple[Span, bool]]:
+def lines_of(text: str) -> Iterator[tuple[Span, bool]]:
     """Yield the span of each line that is not blank, and whether it follows a blank line."""
     at = len(text) - len(text.lstrip("\ufeff")) if text.startswith("\ufeff") else 0
     while True:
@@ -111,7 +111,7 @@ def _blocks(text: str) -> Iterator[tuple[list[Span], bool]]:
     """Yield the lines of each paragraph, and parts of a long one: only the first has True."""
     block: list[Span] = []
     is_first = True
-    for line, after_blank in _lines(text):
+    for line, after_blank in lines_of(text):
         if block and (after_blank or len(block) == LINES_AT_ONCE):
             yield block, is_first
             block, is_first = [], after_blank
@@ -121,7 +121,7 @@ def _blocks(text: str) -> Iterator[tuple[list[Span], bool]]:
 
 def _wrap_width(text: str) -> int | None:
     """The column at which a text is hard-wrapped, or None if it is not."""
-    sample = pairwise(islice(_lines(text), SAMPLE))
+    sample = pairwise(islice(lines_of(text), SAMPLE))
     pairs = [(line, following) for (line, _), (following, is_apart) in sample if not is_apart]
     if len(pairs) < 4:
         return None

@@ -14,7 +14,7 @@ from graphreader.documents import Chunk, ChunkFacts, Document, Heading
 from graphreader.errors import UnknownCorpusError, UnknownDocumentError
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.chunking import split
-from graphreader.ingestion.loading.content import Content, document_of
+from graphreader.ingestion.loading.content import Content, completed, document_of
 from graphreader.settings import Settings
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection, Row
@@ -84,7 +84,7 @@ async def test_corpora(writer: GraphWriter, catalog: Catalog) -> None:
 
 
 def book(corpus: str, title: str, text: str, **more: object) -> Document:
-    return document_of(Content(text, **more), title, corpus, f"/texts/{title}.txt")  # type: ignore[arg-type]
+    return document_of(completed(Content(text, **more)), title, corpus, f"/texts/{title}.txt")  # type: ignore[arg-type]
 
 
 async def put(
@@ -113,7 +113,7 @@ async def test_texts(writer: GraphWriter, catalog: Catalog) -> None:
         book(writer.corpus, title, text, **places)
         for title, text in {"C": ENGLISH, "A": CHINESE, "B": ODD}.items()
     ]
-    twin = document_of(Content(REPEATED, "A"), "A", writer.corpus, "/texts/another.txt")
+    twin = document_of(completed(Content(REPEATED, "A")), "A", writer.corpus, "/texts/another.txt")
     failed = book(writer.corpus, "failed", ENGLISH, metadata={"author": "Ada"})
     for one in (*books, twin):
         await arrange(writer, one, await put(writer, one))

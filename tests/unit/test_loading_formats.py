@@ -22,6 +22,7 @@ from graphreader.ingestion.loading import formats, parser_process
 from graphreader.ingestion.loading.content import (
     MAX_CHARACTERS,
     Content,
+    completed,
     document_of,
     from_text,
     plain,
@@ -357,6 +358,49 @@ def test_parser_process(monkeypatch: pytest.MonkeyPatch) -> None:
             parser.close()
 
 
+# A file that controls its parser can end it, but gives neither half a text nor the reply to another
+# file.
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"bytes": 1000, "title": "", "metadata": {}, "page_starts": [], "headings": [], '
+        '"skipped": []}\\nonly this',
+        '{"bytes": -1}\\n',
+        '{"bytes": 10000000000000}\\n',
+        "{}\\n",
+        "null\\n",
+        "[" * 9_999 + "\\n",
+        "",
+    ],
+)
+def test_false_replies(monkeypatch: pytest.MonkeyPatch, reply: str) -> None:
+    program = (
+        "import os; from graphreader.ingestion.loading import formats, parser_process\n"
+        "def read(data, shown):\n"
+        f"    if data == b'attack': os.write(1, b'{reply}'), os._exit(0)\n"
+        "    return formats.READERS['.txt'](data, shown)\n"
+        "parser_process.serve({'.x': read})"
+    )
+    monkeypatch.setattr(parser_process, "_PROGRAM", program)
+    parser = parser_process.ParserProcess()
+    try:
+        with pytest.raises(DocumentError, match="or its parser fails"):
+            parser.parse(".x", b"attack", "a.x")
+        assert parser.parse(".x", b"Joan.", "a.x").text == "Joan."
+    finally:
+        parser.close()
+
+
+# Metadata of any type come from the process as they would from the parser itself.
+def test_metadata_of_any_type(tmp_path: Path) -> None:
+    front = "---\n2021-05-03: opened\ndate: 2021-05-03 10:15:00\nset: !!set {b, a}\n---\n\nText."
+    document = load(write(tmp_path / "a.md", front.encode()), "c")
+
+    assert document.metadata == {
+        **{"2021-05-03": "opened", "date": "2021-05-03T10:15:00", "set": ["a", "b"]}
+    }
+
+
 # A process that ended between two files, for example by Control-C, is replaced.
 def test_parser_process_ended() -> None:
     parser = parser_process.ParserProcess()
@@ -456,7 +500,7 @@ RUSSIAN = "Все счастливые семьи похожи друг на д�
 
 
 def decoded(data: bytes) -> Document:
-    return document_of(read_text(data, "a.txt"), "a", "c", "/a.txt")
+    return document_of(completed(read_text(data, "a.txt")), "a", "c", "/a.txt")
 
 
 # Encodings other than UTF-8 are recognized and kept with the document.

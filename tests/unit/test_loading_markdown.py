@@ -6,14 +6,14 @@ import tracemalloc
 import pytest
 
 from graphreader.documents import Heading
-from graphreader.ingestion.loading.content import MAX_HEADINGS, document_of
+from graphreader.ingestion.loading.content import MAX_HEADINGS, completed, document_of
 from graphreader.ingestion.loading.markdown import read_markdown
 
 
 # A front matter becomes metadata, gives the title, and is no part of the text.
 def test_front_matter() -> None:
     text = "---\ntitle: The Seine\ndate: 2024-03-01\ntags: [river, 2]\n---\n# One\nText.\n"
-    document = document_of(read_markdown(text.encode(), "a.md"), "a", "c", "/a.md")
+    document = document_of(completed(read_markdown(text.encode(), "a.md")), "a", "c", "/a.md")
 
     assert document.text == "# One\nText.\n"
     assert (document.title, document.skipped) == ("The Seine", ())
@@ -147,7 +147,7 @@ def test_many_lines(data: bytes) -> None:
 # Headings are cut and counted, so that no text is a list of millions of them in the graph.
 def test_too_many_headings() -> None:
     content = read_markdown(b"# " + b"a" * 1_000 + b"\n" + b"# b\n" * 10_000, "a.md")
-    document = document_of(content, "a", "c", "/a.md")
+    document = document_of(completed(content), "a", "c", "/a.md")
 
     assert len(content.headings) == MAX_HEADINGS + 1
     assert len(document.headings) == MAX_HEADINGS

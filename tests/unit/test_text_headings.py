@@ -47,7 +47,7 @@ def path(text: str, words: str) -> tuple[str, ...]:
 # chapter's number belongs to it.
 def test_book() -> None:
     assert titles(BOOK) == [
-        *("THE MILL ON THE RIVER", "PART ONE", "Chapter I. The Ford"),
+        *("THE MILL ON THE RIVER", "CONTENTS", "PART ONE", "Chapter I. The Ford"),
         *("Chapter II The Flood", "PART TWO", "Chapter III"),
     ]
     assert path(BOOK, "Words stand") == ("PART ONE", "Chapter I. The Ford")
@@ -69,8 +69,15 @@ def test_book() -> None:
         ("　　第三章　磨坊", "第三章 磨坊"),
         ("楔子", None),
         ("제3장 강", None),
-        ("3.2 The mill", None),
+        ("3.1 The mill", None),
         ("THE MILL", None),
+        ("Erster Teil", None),
+        ("Глава первая", None),
+        ("CHAPTER THIRTEEN", None),
+        ("【第八章】", "第八章"),
+        ("第七章 你是谁？", None),
+        ("Vorwort", None),
+        ("The mill\n~~~~~~~~", "The mill"),
         ("**The mill**", "The mill"),
         ("__磨坊__", "磨坊"),
         ("3 May 1897", None),
@@ -110,21 +117,47 @@ def test_forms(line: str, title: str | None) -> None:
         "12",
         "好",
         "OK!",
+        "(COMMERCIAL BREAK)",
+        "HTTP/1.1 200 OK",
+        "4 Eggs",
+        "Posted on May 3, 2021",
+        "Version 9.0.0747",
+        "第一节车厢里很挤，没有人说话",
     ],
 )
 def test_no_headings(line: str) -> None:
     assert titles(f"It rained.\n\n{line}\n\nThe water rose.") == []
 
 
-# A line of capitals that recurs is a speaker or a page head; only its first place counts.
+# A line of capitals that recurs is a speaker or a page head.
 def test_recurring_capitals() -> None:
-    assert titles("THE MILL\n\nOne.\n\n" * 5) == ["THE MILL"]
+    pages = (f"THE MILL {n}\n\nOne.\n\n" for n in range(3))
+
+    assert titles("THE FORD\n\n" + "".join(pages) + "BOB\n\nYes.\n\n" * 3) == ["THE FORD"]
+
+
+# Numbers of headings follow each other; addresses, amounts and dates with a number do not.
+def test_numbers() -> None:
+    parts = "1 Aims", "1.1 Mills", "12 Mill Lane", "1.2 Fords", "2 Means", "50 Cent", "3. Mai 1897"
+
+    assert titles("\n\nWords.\n\n".join(parts)) == [*parts[:2], *parts[3:5], parts[-1]]
+
+
+# Underlined lines are headings, with levels in the order of their signs; code has none.
+def test_underlines_and_code() -> None:
+    text = (
+        "Mill\n====\n\nOld.\n\nFord\n----\n\n```\n# x\nChapter 1\n\n2021-05-03\n```\n\nEnd\n===\n"
+    )
+
+    assert [(one.title, one.level) for one in headings_of(text)] == [
+        *(("Mill", 1), ("Ford", 2), ("End", 1))
+    ]
 
 
 # Where the format marks headings, lines of capitals and numbers are left to it; bold lines, dates
 # and chapters stand below its headings.
 def test_marked_headings() -> None:
-    text = "# Report\n\nTHE MILL\n\n3 Output\n\n## 2020\n\n**Costs**\n\nMuch.\n\n## 2021\n\nLess.\n"
+    text = "# Report\n\nTHE MILL\n\n1 Output\n\n## 2020\n\n**Costs**\n\nMuch.\n\n## 2021\n\nLess.\n"
     document = from_text(text, "report", "c", "s")
     content = read_markdown(text.encode(), "report.md")
     found = list(headings_of(text, content.headings))
@@ -135,7 +168,7 @@ def test_marked_headings() -> None:
     ]
     assert heading_path(found, text.index("Much")) == ("Report", "2020", "Costs")
     assert heading_path(found, text.index("Less")) == ("Report", "2021")
-    assert [one.title for one in document.headings] == ["THE MILL", "3 Output", "Costs"]
+    assert [one.title for one in document.headings] == ["THE MILL", "1 Output", "Costs"]
 
 
 # Long lines, and nothing but line ends, take no longer by the square of their length.

@@ -50,18 +50,39 @@ class Refused:
     reason: str
 
 
+def completed(content: Content) -> Content:
+    """Return a content as documents have it, with the headings that its text shows by their form.
+
+    Byte order marks are left out; NULs and lone surrogates become U+FFFD; metadata beyond
+    MAX_CHARACTERS and headings beyond MAX_HEADINGS are `skipped`, headings are cut at MAX_TITLE.
+    """
+    content = _without_marks(content)
+    text = clean(content.text)
+    metadata, left_out = plain(content.metadata)
+    headings = list(islice(headings_of(text, content.headings), MAX_HEADINGS + 1))
+    if len(headings) > MAX_HEADINGS:
+        left_out += (Skipped("headings", f"a document has at most {MAX_HEADINGS:,}"),)
+    return replace(
+        content,
+        text=text,
+        title=clean(content.title),
+        metadata=metadata,
+        headings=tuple(
+            one._replace(title=clean(one.title)[:MAX_TITLE]) for one in headings[:MAX_HEADINGS]
+        ),
+        skipped=(*content.skipped, *left_out),
+    )
+
+
 def document_of(
     content: Content, title: str, corpus: str, source: str, shown: str = ""
 ) -> Document:
-    """Make a document from a content; `title` is used where the content has no title.
+    """Make a document from a completed content; `title` is used where the content has no title.
 
-    Byte order marks are left out; NULs and lone surrogates become U+FFFD; metadata beyond
-    MAX_CHARACTERS and headings beyond MAX_HEADINGS are `skipped`, titles and headings are cut at
-    MAX_TITLE. Raises DocumentError, which names the source as `shown`, for a text of white space
-    only.
+    The title is cut at MAX_TITLE. Raises DocumentError, which names the source as `shown`, for a
+    text of white space only.
     """
-    content = _without_marks(content)
-    text, source = clean(content.text), clean(source)
+    text, source = content.text, clean(source)
     if len(source) > MAX_SOURCE:
         raise DocumentError(
             f"{clean(shown or source)[:100]}… has a name of more than {MAX_SOURCE:,} characters: "
@@ -69,10 +90,6 @@ def document_of(
         )
     if is_blank(text):
         raise DocumentError(f"{shown or source} has no text in it: leave it out or fill it.")
-    metadata, left_out = plain(content.metadata)
-    headings = list(islice(headings_of(text, content.headings), MAX_HEADINGS + 1))
-    if len(headings) > MAX_HEADINGS:
-        left_out += (Skipped("headings", f"a document has at most {MAX_HEADINGS:,}"),)
     return Document(
         corpus=corpus,
         id=identity(clean(corpus), source),
@@ -81,12 +98,10 @@ def document_of(
         text=text,
         sha256=sha256(text.encode()).hexdigest(),
         language=language_of(text),
-        metadata=metadata,
+        metadata=content.metadata,
         page_starts=content.page_starts,
-        headings=tuple(
-            one._replace(title=clean(one.title)[:MAX_TITLE]) for one in headings[:MAX_HEADINGS]
-        ),
-        skipped=(*content.skipped, *left_out),
+        headings=content.headings,
+        skipped=content.skipped,
         encoding=content.encoding,
         notes=content.notes,
     )
@@ -110,7 +125,7 @@ def _without_marks(content: Content) -> Content:
 
 def from_text(text: str, title: str, corpus: str, source: str) -> Document:
     """Make a document from a text in memory. Raises DocumentError for white space only."""
-    return document_of(Content(text), title, corpus, source)
+    return document_of(completed(Content(text)), title, corpus, source)
 
 
 def read_text(data: bytes, shown: str, declared: str = "") -> Content:

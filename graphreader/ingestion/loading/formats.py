@@ -167,7 +167,7 @@ def read_pdf(data: bytes, shown: str) -> Content:
         text,
         metadata={name: value for name, value in metadata.items() if value},
         page_starts=tuple(starts),
-        headings=tuple(sorted(_pdf_headings(reader, pages, starts))),
+        headings=tuple(sorted(_pdf_headings(reader, pages, starts), key=lambda one: one.start)),
         skipped=tuple(skipped),
     )
 

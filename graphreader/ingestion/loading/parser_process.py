@@ -17,16 +17,18 @@ from dataclasses import asdict, replace
 from queue import LifoQueue
 from threading import Timer
 from time import monotonic
-from typing import Any
+from typing import IO
 
 from graphreader.documents import Heading, Skipped
 from graphreader.errors import DocumentError
-from graphreader.ingestion.loading.content import Content, refusal_reason
+from graphreader.ingestion.loading.content import Content, completed, refusal_reason
 
 MAX_SECONDS, MAX_SECONDS_PER_MIB = 60.0, 30.0
 """Time limit of a file: a large PDF has thousands of pages at 0.1 s each."""
 
 MAX_MEMORY = 3 * 2**30  # bytes of address space, where the system can limit it (not on Windows)
+
+MAX_REPLY = 2**30  # bytes of a text, and of all else
 
 _PROGRAM = (
     "from graphreader.ingestion.loading import formats, parser_process;"
@@ -67,32 +69,20 @@ class ParserProcess:
             assert process.stdout
             pickle.dump((suffix, data, shown, seconds), process.stdin)
             process.stdin.flush()
-            reply = json.loads(process.stdout.readline())  # no pickle: a file may control the reply
-            text = ""
-            if not isinstance(reply, str):
-                text = process.stdout.read(reply["bytes"]).decode("utf-8", "surrogatepass")
-        except (OSError, ValueError):
+            reply = _read_reply(process.stdout)
+        except Exception as error:  # a file may control the reply
             timed_out = monotonic() - began >= seconds
             self.close()
             bound = f"{seconds:,.0f} s" if timed_out else f"{MAX_MEMORY / 2**30:,.0f} GiB of memory"
             raise DocumentError(
                 f"{shown} takes more than {bound} to read, or its parser fails: cut it into "
                 "smaller files, or save its text."
-            ) from None
+            ) from error
         finally:
             timer.cancel()
         if isinstance(reply, str):
             raise DocumentError(reply)
-        return Content(
-            text,
-            reply["title"],
-            reply["metadata"],
-            tuple(reply["page_starts"]),
-            tuple(Heading(*one) for one in reply["headings"]),
-            tuple(Skipped(**one) for one in reply["skipped"]),
-            reply["encoding"],
-            tuple(reply["notes"]),
-        )
+        return reply
 
     def close(self) -> None:
         """End the process."""
@@ -103,10 +93,35 @@ class ParserProcess:
             self._process = None
 
 
+def _read_reply(replies: IO[bytes]) -> Content | str:
+    """Read a content or a refusal; raises any error if the reply has not their form."""
+    line = replies.readline(MAX_REPLY)
+    reply = json.loads(line)  # no pickle, which runs code
+    if isinstance(reply, str):
+        return reply
+    size = int(reply["bytes"])
+    if not line.endswith(b"\n") or not 0 <= size <= MAX_REPLY:
+        raise ValueError("too long a reply")
+    text = replies.read(size)
+    if len(text) != size:
+        raise EOFError("half a reply")
+    return Content(
+        text.decode(),
+        reply["title"],
+        reply["metadata"],
+        tuple(reply["page_starts"]),
+        tuple(Heading(*one) for one in reply["headings"]),
+        tuple(Skipped(**one) for one in reply["skipped"]),
+        reply["encoding"],
+        tuple(reply["notes"]),
+    )
+
+
 def serve(readers: Mapping[str, Callable[[bytes, str], Content]]) -> None:
     """Answer parse requests on standard input until it ends.
 
-    A reply is a line of JSON, a refusal or a content with the length of its text, and the text.
+    A reply is a line of JSON, a refusal or a content with the length of its text, and the text:
+    its escapes in JSON would take the parent seconds.
     """
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr  # so that no library writes between replies
@@ -122,20 +137,18 @@ def serve(readers: Mapping[str, Callable[[bytes, str], Content]]) -> None:
             return
         if hasattr(signal, "alarm"):  # in case the parent process is dead
             signal.alarm(int(seconds) + 10)
-        reply: Any
-        text = b""
         try:
-            content = readers[suffix](data, shown)
-            # Behind the JSON: the escapes of a long text would take the parent seconds.
-            text = content.text.encode("utf-8", "surrogatepass")
-            reply = asdict(replace(content, text="")) | {"bytes": len(text)}
+            content = completed(readers[suffix](data, shown))
+            text = content.text.encode()
+            values = asdict(replace(content, text="")) | {"bytes": len(text)}
+            reply = json.dumps(values)
         except MemoryError:
             return
         except Exception as error:  # of any library
-            reply = refusal_reason(error, shown)
+            text, reply = b"", json.dumps(refusal_reason(error, shown))
         if hasattr(signal, "alarm"):
             signal.alarm(0)  # no limit while it waits for the next file
-        replies.write(json.dumps(reply, default=str).encode() + b"\n")
+        replies.write(reply.encode() + b"\n")
         replies.write(text)
         replies.flush()
 

@@ -25,6 +25,7 @@ from graphreader.ingestion.loading.content import (
     Content,
     Refused,
     clean,
+    completed,
     document_of,
     read_as,
     read_text,
@@ -47,7 +48,7 @@ class LangChainDocument(Protocol):
 class Source:
     """A file, stream or document that `read` reads at once; messages call it `shown` or `name`.
 
-    `read` gets the name of the corpus, and the parser of files that are not plain text.
+    `read` gets the name of the corpus, and the parser of files.
     """
 
     title: str
@@ -217,7 +218,7 @@ def _standard_input(id_: str, encoding: str) -> Source:
                 "smaller parts."
             )
         content = read_as(encoding, read_text, data, shown) if encoding else read_text(data, shown)
-        return [document_of(content, clean(id_), corpus, name)]
+        return [document_of(completed(content), clean(id_), corpus, name)]
 
     return Source(id_, name, read, shown=shown)
 
@@ -228,7 +229,7 @@ def _langchain(document: LangChainDocument, name: str) -> Source:
     title = clean(str(metadata.get("title") or metadata.get("source") or name))
 
     def read(corpus: str, _: FileParser) -> Iterable[Document]:
-        content = Content(document.page_content, metadata=metadata)
+        content = completed(Content(document.page_content, metadata=metadata))
         return [document_of(content, title, corpus, name)]
 
     return Source(title, name, read)
@@ -376,6 +377,7 @@ def read_json_lines(
                 source = f"{first}#{name}"
                 source += f"#{times[name]}" if times[name] > 1 else ""
                 document: Document | Refused
+                content = completed(content)
                 document = document_of(content, f"{path.stem} {number}", corpus, source, "it")
             except Exception as error:  # of any library: the other lines are still read
                 reason = f"{shown}, line {number}: {refusal_reason(error, 'it')}"
