@@ -164,7 +164,8 @@ def _level(line: _Line) -> int:
     if _ALONE.fullmatch(words):
         return CHAPTER if is_alone or not words[0].isascii() else 0
     if (line.above or (line.below and not words.endswith("."))) and not words.endswith(_GOES_ON):
-        is_sentence = words.endswith(".") and len(words.split()) > _WORDS_OF_TITLE
+        is_long = len(words.split()) > _WORDS_OF_TITLE
+        is_sentence = is_long and words.endswith(".") and not words.isupper()
         if level := 0 if is_sentence else _keyword_level(words):
             return level
     dated = _DATED.fullmatch(words.strip(_DECORATION))

@@ -71,6 +71,7 @@ def test_book() -> None:
         ("제3장 강", None),
         ("3.1 The mill", None),
         ("THE MILL", None),
+        ("CHAPTER I -- THE OLD MILL AND THE FORD. 1412-1423.", None),
         ("Erster Teil", None),
         ("Глава первая", None),
         ("CHAPTER THIRTEEN", None),
