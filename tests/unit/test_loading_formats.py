@@ -544,9 +544,9 @@ def test_broken_bytes() -> None:
 # terminal does not show is no text.
 def test_invisible_characters() -> None:
     joined = "\ufeff# One\nText.\n\ufeff# Two\nOs\ufefflo.\n".encode()
-    document = document_of(read_markdown(joined, "a.md"), "a", "c", "/a.md")
+    document = document_of(completed(read_markdown(joined, "a.md")), "a", "c", "/a.md")
     pages = Content("a\ufeffb\n\n\ufeffc", page_starts=(0, 5), headings=(Heading(5, "c"),))
-    paged = document_of(pages, "a", "c", "/a.pdf")
+    paged = document_of(completed(pages), "a", "c", "/a.pdf")
 
     assert document.text == "# One\nText.\n# Two\nOslo.\n"
     assert [document.text[one.start :][:5] for one in document.headings] == ["# One", "# Two"]
