@@ -23,7 +23,9 @@ MOST_SHOWN = 5  # passages that are shown as an answer
 ENOUGH = 0.6  # share of the required terms that makes an answer
 LEAST = 0.1  # share of the question that makes a text worth noting or adding
 MOST_NOTED = 4  # sentences that are noted from one text
-_PRONOUN = re.compile(r"(?i)[\"“']*(?:(?:he|she|it|they|his|her|its|their|this|these)\b|[他她它])")
+_PRONOUN = re.compile(
+    r"[\"“']*(?:(?:[Hh]e|[Ss]he|[Ii]t|[Tt]hey|[Hh]is|[Hh]er|[Ii]ts|[Tt]heir|[Tt]his|[Tt]hese)\b|[他她它])"
+)
 
 
 class LabelledText(NamedTuple):

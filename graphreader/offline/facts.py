@@ -19,7 +19,7 @@ LONG_FACT = 900  # characters; a longer sentence is cut at semicolons, commas or
 LONGEST_HEADING = 50  # characters
 USUAL_TERMS = 24  # added to the terms of a sentence, so that short sentences do not win
 _NO_STATEMENT = re.compile(r"^[\"“‘「『|]|[:：]\s*[\"“‘「『]|[\"”’」』?？!！|]$")
-_ENDS = re.compile(rf"[.!?;…:：{FULL_STOPS}][\"'”’」』)\]]*$")
+_STATES = re.compile(rf"[.!?;…:：{FULL_STOPS}][\"'”’」』)\]]*$|\w ?[:：] ?\S")  # or "Name: Ada"
 _BULLET = re.compile(r"^[-*+•◦▪‣] ")
 LINES_OF_TEXT = 3
 """The number of short lines, one below the other, from which they are a text, not headings."""
@@ -87,7 +87,7 @@ def _statements(text: str) -> list[str]:
             continue  # the line below a header row
         if text.count("\n", last, start) > 1:
             headings = []
-        if is_item or len(sentence) >= LONGEST_HEADING or _ENDS.search(sentence):
+        if is_item or len(sentence) >= LONGEST_HEADING or _STATES.search(sentence):
             statements.append(sentence)
             headings = []
         else:

@@ -20,6 +20,7 @@ from graphreader.text.words import (
     is_stop_word,
     stem,
     unspaced_words,
+    word_list,
     words_of,
 )
 
@@ -64,6 +65,7 @@ _NUMBER = re.compile(
 )
 _INITIAL = regex.compile(rf"(?:{_CAPITAL}\.)+")
 _FINAL_POINT = regex.compile(rf"(?:^|[ .]){_CAPITAL}\.$|\b(?:Jr|Sr|Inc|Ltd|Co)\.$")
+_FOREIGN_QUESTION_WORDS = word_list("foreign_question_words")
 _LIST = re.compile(r"(?<=\bBC|\bAD|\bCE) and the | and the (?=.* of )")
 _INITIALS_ONLY = re.compile(r"[A-Z]\.?$|[IVX]+\.?$")
 
@@ -136,6 +138,8 @@ def _trim(run: str, is_mixed: bool) -> str:
     """
 
     def is_removed(word: str) -> bool:
+        if word.casefold() in _FOREIGN_QUESTION_WORDS:
+            return True
         is_name = is_mixed and word.isupper() and word not in ("A", "I")
         return is_stop_word(word) and not is_name
 

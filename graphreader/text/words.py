@@ -46,7 +46,7 @@ _BASE_FORMS = {form: forms[0] for forms in _groups("irregular_forms") for form i
 _HANGUL, _KANA = re.compile(f"[{HANGUL}]"), re.compile(f"[{KANA}]")
 _JAPANESE_WORD = re.compile(f"[{KATAKANA}]+|[{HAN}]+")
 _KOREAN_PARTICLE = re.compile(
-    "(?<=..)(?:이었다|입니다|에서|으로|에게|이다|였다|은|는|이|가|을|를|의|에|와|과|도)$"
+    "(?<=..)(?:습니까|습니다|이었다|입니다|에서|으로|에게|이다|였다|은|는|이|가|을|를|의|에|와|과|도)$"
 )
 CHINESE_JOINTS = re.compile(
     "|".join(
@@ -130,7 +130,9 @@ def stem(word: str) -> str:
 
 
 # The lists are compared by stem, so that "battles" is as common as "battle".
-_QUESTION_STEMS = frozenset(map(stem, word_list("question_words")))
+_QUESTION_STEMS = frozenset(
+    stem(fold(word)) for word in word_list("question_words") | word_list("foreign_question_words")
+)
 _COMMON_STEMS = frozenset(map(stem, word_list("common_words")))
 _KIND_STEMS = frozenset(map(stem, word_list("answer_kinds")))
 _SYNONYMS_OF: dict[str, frozenset[str]] = {}
@@ -264,7 +266,7 @@ def unspaced_words(text: str, shortest: int = 2) -> list[str]:
 
 def _words_of_run(run: str) -> list[str]:
     if _HANGUL.search(run):
-        return [_KOREAN_PARTICLE.sub("", run)]
+        return [] if is_question_word(fold(run)) else [_KOREAN_PARTICLE.sub("", run)]
     if _KANA.search(run):
         return _JAPANESE_WORD.findall(run) or [run]
     joints = [match.span() for match in CHINESE_JOINTS.finditer(simplified(run))]

@@ -1,6 +1,7 @@
 """A corpus whose words an earlier version has indexed: it is searched, and indexed anew."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,25 @@ from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
 from graphreader.store.catalog import Catalog
 from graphreader.store.full_text import TERMS_VERSION, corpus_word
+from tests.runs.make_old_state import FOLDER
 
-TEXT = "The mill at Delft ran a program in C++.\n\nAda Holt sold the mill in 1931.\n"
-EARLIER = {"The mill": "delft mill program ran", "Ada Holt": "1931 ada holt mill sell"}
+EARLIER = json.loads((FOLDER / "terms_1.json").read_text(encoding="utf-8"))
+"""Facts, and the terms that version 0.1.0 wrote for them as version 1."""
+
+BOTH = {
+    "Who sold the mill?": "Ada Holt sold the mill in 1931.",
+    "谁把磨坊卖给了铁路公司？": "王伟把磨坊卖给了铁路公司。",
+}
+"""Questions with a fact that is found by its earlier terms, and by the present terms."""
+
+NOW = {
+    "C++": "The mill at Delft ran a program in C++.",
+    "台北": "王偉是臺北人。",
+    "दुकान": "सीता ने मुंबई में दुकान खोली।",
+    "ベルリン": "山田はベルリンで生まれた。",
+    "2,000,000": "The bridge cost 2 000 000 crowns.",
+}
+"""Questions with a fact that is found only by its present terms."""
 
 
 async def make_earlier(reader: GraphReader, terms: int | None) -> None:
@@ -22,20 +39,25 @@ async def make_earlier(reader: GraphReader, terms: int | None) -> None:
     rows = await connection.read(
         "read/unindexed", corpus=reader.corpus, documents=documents, word="-"
     )
+    word = f"{corpus_word(reader.corpus)}v1"
     facts = [
-        {"id": row["id"], "terms": f"{corpus_word(reader.corpus)}v1 {EARLIER[row['text'][:8]]}"}
+        {"id": row["id"], "terms": f"{word} {EARLIER[row['text']]}" if terms else None}
         for row in rows
         if row["label"] == "AtomicFact"
     ]
-    if terms:
-        await connection.write("write/fact_terms", corpus=reader.corpus, rows=facts)
+    await connection.write("write/fact_terms", corpus=reader.corpus, rows=facts)
     await connection.write("write/corpus_terms", corpus=reader.corpus, terms=terms)
 
 
-async def hits(reader: GraphReader, query: str) -> list[str]:
+async def best(reader: GraphReader, *queries: str) -> dict[str, str]:
+    """The best fact for each query that finds any."""
     explorer = await reader.resources.explorer(reader.corpus)
-    found = await explorer.search([query], 3)
-    return [fact.text for hit in found[0] for fact in hit.item.facts]
+    found = await explorer.search(queries, 3)
+    return {
+        query: hits[0].item.facts[0].text
+        for query, hits in zip(queries, found, strict=True)
+        if hits and hits[0].item.facts
+    }
 
 
 async def renewed(reader: GraphReader) -> None:
@@ -44,23 +66,25 @@ async def renewed(reader: GraphReader) -> None:
         await asyncio.sleep(0.02)
 
 
-# Facts with the terms of the version before are found by the words that both versions have. The
-# first question writes the present terms, by which "C++" is found.
+# The first question writes the present terms of a corpus of an earlier version, without a model.
+# Until then facts are found by the earlier terms, or, where there are none, by key elements.
 @pytest.mark.parametrize("terms", [1, None])
 def test_renewed(neo4j: Settings, corpus: str, tmp_path: Path, terms: int | None) -> None:
-    (tmp_path / "mill.txt").write_text(TEXT)
+    (tmp_path / "mill.jsonl").write_text(
+        "\n".join(json.dumps({"id": str(n), "text": text}) for n, text in enumerate(EARLIER))
+    )
     with GraphReader(corpus, settings=neo4j) as reader:
         reader.ingest(tmp_path)
         sync.run(make_earlier(reader, terms))
-        before = sync.run(hits(reader, "Who sold the mill?"))
-        missing = sync.run(hits(reader, "C++"))
+        before = sync.run(best(reader, *BOTH, *NOW))
         answer = reader.ask("Who sold the mill?")
         sync.run(asyncio.wait_for(renewed(reader), 20))
-        found = sync.run(hits(reader, "C++"))
+        after = sync.run(best(reader, *BOTH, *NOW))
         reader.delete(everything=True)
 
-    assert any("Ada Holt" in one for one in before)
-    # Without any terms the names of key elements are searched, of which one is "C++".
-    assert missing == ([] if terms else found)
+    if terms:
+        assert before == BOTH
+    else:
+        assert before.items() >= BOTH.items()
     assert answer.citations
-    assert found == ["The mill at Delft ran a program in C++."]
+    assert after == BOTH | NOW
