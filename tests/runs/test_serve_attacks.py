@@ -882,3 +882,26 @@ def test_paths(neo4j: Settings, tmp_path: Path) -> None:
     for text in (*(one.text for one in shown), by_mcp):
         assert str(tmp_path) not in text
         assert "secret" not in text
+
+
+# While plain texts without line ends, without words or without letters are decoded and cut into
+# chunks, the server answers others.
+@pytest.mark.parametrize("unit", ["x", "word ", "\n"], ids=["a word", "a line", "line ends"])
+def test_large_plain_text(neo4j: Settings, tmp_path: Path, unit: str) -> None:
+    corpus = f"test-{uuid4().hex[:12]}"
+    text = b"Alpha met Beta here." + unit.encode() * (5_000_000 // len(unit)) + b"."
+    decider = world.scripted(world.RING_FACTS, {})
+    reader = world.reader(neo4j, corpus, decider, home=tmp_path, chunk_tokens=4_000)
+    waits = []
+    with serving(reader) as address, client(address) as web, client(address) as other:
+        files = [("files", ("a.txt", text))]
+        job = web.post(f"/api/corpora/{corpus}/documents", files=files).json()["job"]
+        while (found := other.get(f"/api/jobs/{job}").json())["state"] in ("queued", "running"):
+            began = time.monotonic()
+            assert other.get("/healthz").status_code == 200
+            waits.append(time.monotonic() - began)
+            if any(one["done"] for one in found["progress"].get("documents", [])):
+                web.post(f"/api/jobs/{job}/cancel")
+            time.sleep(0.05)
+
+    assert max(waits) < 3  # a step of the interpreter on the whole text takes longer
