@@ -54,9 +54,9 @@ async def best(reader: GraphReader, *queries: str) -> dict[str, str]:
     explorer = await reader.resources.explorer(reader.corpus)
     found = await explorer.search(queries, 3)
     return {
-        query: hits[0].item.facts[0].text
-        for query, hits in zip(queries, found, strict=True)
-        if hits and hits[0].item.facts
+        query: result.hits[0].item.facts[0].text
+        for query, result in zip(queries, found, strict=True)
+        if result.hits and result.hits[0].item.facts
     }
 
 
