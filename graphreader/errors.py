@@ -62,6 +62,10 @@ class Neo4jRefusedError(StoreError):
     """Neo4j refuses the user or the password."""
 
 
+class Neo4jForbiddenError(StoreError):
+    """Neo4j does not let the user do this, or does not let the database be written."""
+
+
 class SchemaError(StoreError):
     """The version of Neo4j or the schema of the graph is not supported by this version."""
 

@@ -14,6 +14,7 @@ from graphreader.agent.run_store import RunStore
 from graphreader.errors import (
     EmbeddingMismatchError,
     GraphReaderError,
+    Neo4jForbiddenError,
     Neo4jUnavailableError,
     RunsError,
     SettingsError,
@@ -35,6 +36,9 @@ from graphreader.store.explorer import GraphExplorer
 from graphreader.store.full_text import TERMS_VERSION
 
 logger = logging.getLogger("graphreader")
+
+RENEWAL_SECONDS = 5.0
+"""The time for which a close waits until the words of small corpora are indexed anew."""
 
 MOST_NUMBERS = 4_096  # of a vector in an index of Neo4j
 
@@ -173,17 +177,27 @@ class Resources:
     def renew_terms(self, connection: Connection, corpus: str, record: CorpusRecord) -> None:
         """Begin to index the words of a corpus of an earlier version anew, in the background.
 
-        It is searched meanwhile. A failure ends this; the next process tries again.
+        It is searched meanwhile. After a failure the next use tries again, unless this user may not
+        write.
         """
 
         async def renew() -> None:
             try:
                 await renew_terms(connection, corpus)
+            except Neo4jForbiddenError as error:
+                logger.debug("The words of %r are not indexed anew: %s", corpus, error)
             except GraphReaderError as error:
                 logger.warning("The words of %r could not be indexed anew: %s", corpus, error)
+                raise
+
+        def ended(task: asyncio.Task[None]) -> None:
+            is_done = not task.cancelled() and task.exception() is None
+            if not is_done and self._renewals.get(corpus) is task:
+                del self._renewals[corpus]
 
         if record.terms != TERMS_VERSION and corpus not in self._renewals:
             self._renewals[corpus] = asyncio.create_task(renew())
+            self._renewals[corpus].add_done_callback(ended)
 
     def measurer_with_model(self) -> tuple[Measurer, Settings]:
         """Return a measurer of prompts and its settings, if need be with the default model."""
@@ -221,14 +235,18 @@ class Resources:
         self._lost_connection = self._connection = self._run_store = None
         self._query_vectors = {}
         self._schema_ready = False
-        renewals, self._renewals = self._renewals, {}
-        for task in renewals.values():
-            task.cancel()
-        await asyncio.gather(*renewals.values(), return_exceptions=True)
+        renewals, self._renewals = list(self._renewals.values()), {}
         async with AsyncExitStack() as stack:
             for one in opened:
                 if one:
                     stack.push_async_callback(one.aclose)
+            try:
+                if renewals:
+                    await asyncio.wait(renewals, timeout=RENEWAL_SECONDS)
+            finally:
+                for task in renewals:
+                    task.cancel()
+                await asyncio.gather(*renewals, return_exceptions=True)
 
 
 def reindex_call(corpus: str, embedder: str) -> str:

@@ -1,6 +1,6 @@
 // Stores the terms by which facts are searched.
 MATCH (corpus:Corpus {name: $corpus})
-SET corpus.updated = datetime()
+SET corpus.updated = corpus.updated  // only locks the corpus: its texts stay
 WITH corpus
 UNWIND $rows AS row
 MATCH (f:AtomicFact {id: row.id})

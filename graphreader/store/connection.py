@@ -41,6 +41,7 @@ from neo4j.exceptions import (
 from neo4j.vector import Vector
 
 from graphreader.errors import (
+    Neo4jForbiddenError,
     Neo4jRefusedError,
     Neo4jUnavailableError,
     SchemaError,
@@ -80,6 +81,7 @@ _CAUSES = {
     "DatabaseUnavailable": "keeps its database closed: wait until it has started, or make room on "
     "its disk and start it again",
 }
+_FORBIDDEN = "ReadOnly", "Security.Forbidden"
 _INDEX_EXISTS = "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"
 
 
@@ -295,15 +297,19 @@ async def _store_errors(address: Address) -> AsyncIterator[None]:
     try:
         yield
     except (Neo4jError, DriverError) as error:
-        logger.warning("Neo4j at %s failed: %s", urlsplit(address.uri).netloc, _code(error))
+        failure = _store_error(address, error)
+        level = logging.DEBUG if isinstance(failure, Neo4jForbiddenError) else logging.WARNING
+        logger.log(level, "Neo4j at %s failed: %s", urlsplit(address.uri).netloc, _code(error))
         logger.debug("Neo4j's message: %s", error)
-        raise _store_error(address, error) from error
+        raise failure from error
 
 
 def _store_error(address: Address, error: Exception) -> StoreError:
+    is_forbidden = any(word in _code(error) for word in _FORBIDDEN)
+    kind = Neo4jForbiddenError if is_forbidden else StoreError
     for word, sentence in _CAUSES.items():
         if word in _code(error):
-            return StoreError(f"Neo4j at {address.uri} {sentence}, and run the same command again.")
+            return kind(f"Neo4j at {address.uri} {sentence}, and run the same command again.")
     match error:
         case AuthError():
             return Neo4jRefusedError(
@@ -318,7 +324,7 @@ def _store_error(address: Address, error: Exception) -> StoreError:
                 "NEO4J_DATABASE."
             )
         case _:
-            return StoreError(f"Neo4j failed: {getattr(error, 'message', None) or error}")
+            return kind(f"Neo4j failed: {getattr(error, 'message', None) or error}")
 
 
 class _Retries:

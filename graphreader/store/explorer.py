@@ -21,12 +21,14 @@ from graphreader.store.connection import Connection, Row
 from graphreader.store.full_text import (
     MANY,
     SAMPLE,
+    TERMS_VERSION,
     FrequentWords,
     key_element_queries,
     rank_by_words,
 )
 from graphreader.store.records import FactContext, Neighbor, NodeFacts, Profile
 from graphreader.store.search import (
+    EARLIER_TERMS,
     NOT_INDEXED,
     SearchResult,
     find_named,
@@ -117,8 +119,10 @@ class GraphExplorer:
     async def search_note(self) -> str | None:
         """Return a sentence if the corpus lacks what `search` needs to search its facts."""
         rows = await self._read("corpus")
-        indexed = bool(rows) and rows[0]["terms"] is not None
-        return None if indexed else NOT_INDEXED.format(corpus=shlex.quote(self.corpus))
+        version = rows[0]["terms"] if rows else None
+        if version is None:
+            return NOT_INDEXED.format(corpus=shlex.quote(self.corpus))
+        return EARLIER_TERMS if version < TERMS_VERSION else None
 
     async def named(self, names: Sequence[str]) -> list[list[KeyElement]]:
         """Return for each name the key elements that it may mean, the nearest wording first."""

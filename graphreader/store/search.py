@@ -40,6 +40,11 @@ NOT_INDEXED = (
     "searched: ask again later, or run `graphreader reindex --corpus {corpus}` first."
 )
 
+EARLIER_TERMS = (
+    "The facts of this corpus are being indexed anew: until then words with signs (C++, .NET) and "
+    "words of some scripts may not be found."
+)
+
 FACTS_PER_QUERY = 100  # rows of the full-text index
 TITLES_PER_QUERY = 20  # documents; or key elements if the corpus has no indexed facts
 OPENING = 30  # first facts of a document with a matching title

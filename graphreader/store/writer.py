@@ -3,6 +3,7 @@
 Every step is safe to repeat; a document is complete only when all of it is in the graph.
 """
 
+import asyncio
 import json
 import logging
 from collections import defaultdict
@@ -23,7 +24,7 @@ FREQUENT = 40  # facts from which a key element is marked as frequent
 EMBEDDINGS_PER_WRITE = 500
 """Key elements, or facts: Neo4j is fastest by so many."""
 
-_TERMS_PER_WRITE = 2000
+_TERMS_PER_WRITE = 1000
 _CHUNKS_PER_DELETE = 250
 
 
@@ -190,11 +191,11 @@ class GraphWriter:
         word = indexed_terms("", self.corpus)
         rows = await self._read("unindexed", documents=list(documents), word=word)
         for label in ("Document", "AtomicFact"):
-            texts = [(row["id"], row["text"]) for row in rows if row["label"] == label]
-            terms = [{"id": id_, "terms": indexed_terms(one, self.corpus)} for id_, one in texts]
             name = "title_terms" if label == "Document" else "fact_terms"
-            for start in range(0, len(terms), _TERMS_PER_WRITE):
-                await self._write(name, rows=terms[start : start + _TERMS_PER_WRITE])
+            left = (row for row in rows if row["label"] == label)
+            while part := list(islice(left, _TERMS_PER_WRITE)):
+                terms = await asyncio.to_thread(_rows_of_terms, part, self.corpus)
+                await self._write(name, rows=terms)
 
     async def finish_terms(self) -> None:
         """Record that all titles and facts have their terms."""
@@ -240,6 +241,10 @@ def check_embedding(corpus: str, stored: tuple[str, int], new: tuple[str, int]) 
 def metadata_of(document: Document) -> str:
     """The metadata of a document as the graph stores them: one line of JSON."""
     return json.dumps(dict(document.metadata), ensure_ascii=False, sort_keys=True)
+
+
+def _rows_of_terms(rows: Iterable[Row], corpus: str) -> list[Row]:
+    return [{"id": row["id"], "terms": indexed_terms(row["text"], corpus)} for row in rows]
 
 
 def _document_row(document: Document, corpus: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pytest
 from neo4j.exceptions import Neo4jError
 
 from graphreader.errors import (
+    Neo4jForbiddenError,
     Neo4jRefusedError,
     Neo4jUnavailableError,
     SchemaError,
@@ -125,6 +126,7 @@ async def test_unable(
     with pytest.raises(StoreError, match=f"{remedy}.*run the same command again") as raised:
         await connection.read("read/corpora")
     assert "Neo." not in str(raised.value)
+    assert isinstance(raised.value, Neo4jForbiddenError) == ("ReadOnly" in code)
 
 
 # Nobody at the address, or somebody who accepts and never says a word, is given up in time, with

@@ -179,6 +179,10 @@ async def test_older_corpus(
     assert (await found(explorer, "What did Vera Holm paint?"))[0] == "Vera Holm 0"
     assert await found(explorer, "zebra") == []
 
+    await connection.write("write/corpus_terms", corpus=writer.corpus, terms=1)
+
+    assert "indexed anew" in str(await explorer.search_note())
+
 
 NAMES = {
     "a": ["Émile Zola", "Zola"],

@@ -10,6 +10,7 @@ from graphreader import sync
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
 from graphreader.store.catalog import Catalog
+from graphreader.store.connection import open_connection
 from graphreader.store.full_text import TERMS_VERSION, corpus_word
 from tests.runs.make_old_state import FOLDER
 
@@ -88,3 +89,27 @@ def test_renewed(neo4j: Settings, corpus: str, tmp_path: Path, terms: int | None
         assert before.items() >= BOTH.items()
     assert answer.citations
     assert after == BOTH | NOW
+
+
+# After a failed renewal the next use tries again; a close waits until a small corpus is renewed.
+def test_renewed_at_last(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
+    async def renew_twice(reader: GraphReader) -> tuple[int | None, int | None]:
+        await make_earlier(reader, 1)
+        resources, closed = reader.resources, await open_connection(neo4j)
+        connection = await resources.connection()
+        record = await Catalog(connection).corpus(corpus)
+        await closed.aclose()
+        resources.renew_terms(closed, corpus, record)
+        await asyncio.sleep(0.5)
+        failed = await Catalog(connection).corpus(corpus)
+        resources.renew_terms(connection, corpus, record)
+        await resources.aclose()
+        return failed.terms, (await Catalog(await resources.connection()).corpus(corpus)).terms
+
+    (tmp_path / "mill.txt").write_text("\n".join(EARLIER))
+    with GraphReader(corpus, settings=neo4j) as reader:
+        reader.ingest(tmp_path)
+        versions = sync.run(renew_twice(reader))
+        reader.delete(everything=True)
+
+    assert versions == (1, TERMS_VERSION)
