@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from graphreader.ingestion.extraction import ExtractedFact, Extraction
 from graphreader.outline import LONGEST_SUMMARY
+from graphreader.text.headings import headings_of
 from graphreader.text.lines import FULL_STOPS, ITEM, one_line
 from graphreader.text.names import key_elements_of, names_of, recurring_han
 from graphreader.text.sentences import sentence_spans
@@ -20,6 +21,9 @@ LONGEST_HEADING = 50  # characters
 USUAL_TERMS = 24  # added to the terms of a sentence, so that short sentences do not win
 _NO_STATEMENT = re.compile(r"^[\"“‘「『|]|[:：]\s*[\"“‘「『]|[\"”’」』?？!！|]$")
 _STATES = re.compile(rf"[.!?;…:：{FULL_STOPS}][\"'”’」』)\]]*$|\w ?[:：] ?\S")  # or "Name: Ada"
+# Numbers of items that may also begin a line within a sentence: "A. Smith", "2.5 million".
+_NUMBER = re.compile(r"(?:[^\W\d_][.)]|[ivxIVX]{2,5}[.)]|\d{1,3}(?:\.\d{1,3})+\.?)[ \t]+\S")
+_DIGIT = re.compile(r"\d")
 _BULLET = re.compile(r"^[-*+•◦▪‣] ")
 LINES_OF_TEXT = 3
 """The number of short lines, one below the other, from which they are a text, not headings."""
@@ -64,7 +68,7 @@ def weightiest(sentences: Sequence[str]) -> str:
 def facts_of(text: str) -> list[ExtractedFact]:
     """Turn the sentences of a text into facts, in order; headings if there is nothing else.
 
-    Items of lists, rows of tables and the lines of a poem are statements, too.
+    Items of lists, rows of tables, short lines with a digit and the lines of a poem are statements.
     """
     recurring = recurring_han(text)
     facts = (
@@ -79,6 +83,7 @@ def _statements(text: str) -> list[str]:
     """The sentences of a text, each in one line, without headings unless there is nothing else."""
     all_, statements = [], []
     headings: list[str] = []  # one below the other
+    known = {heading.start for heading in headings_of(text)}
     last = 0
     for start, end in sentence_spans(text):
         sentence = _BULLET.sub("", one_line(text[start:end], text))
@@ -87,7 +92,9 @@ def _statements(text: str) -> list[str]:
             continue  # the line below a header row
         if text.count("\n", last, start) > 1:
             headings = []
-        if is_item or len(sentence) >= LONGEST_HEADING or _STATES.search(sentence):
+        is_entry = start not in known and bool(_NUMBER.match(sentence) or _DIGIT.search(sentence))
+        is_long = len(sentence) >= LONGEST_HEADING
+        if is_item or is_entry or is_long or _STATES.search(sentence):
             statements.append(sentence)
             headings = []
         else:

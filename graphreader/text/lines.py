@@ -29,7 +29,8 @@ ENDS = re.compile(
 """A pattern of the signs that may end a sentence."""
 
 ITEM = re.compile(
-    r"[-*+•◦▪‣][ \t]+\S|\d{1,3}[.)][ \t]+\S|\((?:\d{1,3}|[a-z]|[ivx]{2,5})\)[ \t]+\S"
+    r"(?:[-*+•◦▪‣]|\d{1,3}[.)]|(?:[a-zа-я]|[ivx]{2,5})\)|\((?:\d{1,3}|[A-Za-zА-Яа-я]|[ivx]{2,5})\)"
+    r"|\[[ xX]?\])[ \t]+\S|[☐☑☒✓✔✗✘]"
     r"|[（(][\d一二三四五六七八九十]{1,3}[）)]|[\d一二三四五六七八九十]{1,3}、|[①-⑳]"
     r"|\||[^|\n]{1,100}[ \t]\|[ \t]|[^\t\n]{1,100}\t+\S"
 )
@@ -40,15 +41,26 @@ _MARKED = re.compile(rf"#{{1,6}}[ \t]|```|~~~|{ITEM.pattern}")
 _ALONE = re.compile(r"#{1,6}[ \t]|\||```|~~~|[-=*_][-=*_ \t]{2,}$")
 _FIRST_WORD = re.compile(rf"[{CJK}]|\S{{1,120}}")
 _CJK_WITHIN = re.compile(rf"[{CJK}，、：]\Z")
-_CUT_WORD = re.compile(r"(?<=[^\W\d_])[-\u2010]\Z")
+# A word or number that a hyphen, or years that a dash, divides at a line end. A capital follows
+# only in a name, since speech that is cut off ends with a hyphen, too: "I th-", "Ada: No".
+_CUT_WORD = regex.compile(
+    r"(?:(?<=[^\W_])[-\u2010](?=END[\p{Ll}\d])|(?<=\d)–(?=END\d)|(?<=\w[ \t])-(?=END\d)"
+    r"|(?<=\b\p{Lu}\p{L}{1,30})[-\u2010](?=END\p{Lu}\p{Ll}(?!.{0,40}:)))".replace(
+        "END", r"[^\S\n]*+\n[^\S\n]*+"
+    )
+)
 # A line end between these is no space.
 _NO_SPACE = re.compile(
     rf"(?<=[{CJK}{FULL_WIDTH_SIGNS}])[^\S\n]*+\n\s*+(?=[{CJK}{FULL_WIDTH_SIGNS}])"
+    r"|(?<=\d–)[^\S\n]*+\n\s*+(?=\d)"
 )
 _PART = r"\p{L}\p{M}\p{N}"  # characters of a word
 _CUT = regex.compile(rf"(?<![{_PART}])([{_PART}]++)([-\u2010])[^\S\n]*+\n[^\S\n]*+([{_PART}]++)")
 _WRITTEN = regex.compile(rf"[{_PART}]++(?:[-\u2010][{_PART}]++)?")
 _DIGIT = re.compile(r"\d")
+_RUN_BEFORE, _RUN_AFTER = re.compile(r"\S{0,100}\Z"), re.compile(r"\S{0,100}")
+_ADDRESS = re.compile(r"[/@]|\w\.\w")
+_HYPHENS = ("-", "\u2010")
 # Words of languages that write compounds as one word.
 _COMPOUNDING = frozenset(
     ["und", "der", "ist", "wird", "wurde", "och", "att", "og", "ikke", "het", "een", "és", "hogy"]
@@ -57,6 +69,7 @@ _COMPOUNDING = frozenset(
 _AND = frozenset(["and", "or", "to", "und", "oder", "bis", "en", "of", "et", "ou"])
 
 LEAST_WIDTH, LEAST_CJK_WIDTH, MOST_WIDTH = 30, 16, 120  # columns of a hard-wrapped text
+LEAST_PROSE = 40  # characters of a line that is no entry of a list
 SAMPLE = 4_000
 """The number of lines by which the width of a text is found."""
 LINES_AT_ONCE = 500
@@ -159,12 +172,16 @@ def _runs_on(text: str, line: Span, following: Span, width: int | None) -> bool:
         return False
     if width and _is_full(text, line, following, width):
         return True
-    if not text[following[0]].islower():
-        return False
-    if _CUT_WORD.search(text, line[1] - 1, line[1]):
+    if _CUT_WORD.match(text, line[1] - 1):
         return True
-    ended = ENDS.search(text, max(line[0], line[1] - 8), line[1])
-    return not ended and (width is not None or line[1] - line[0] >= 40)
+    if not text[following[0]].islower() or ENDS.search(text, max(line[0], line[1] - 8), line[1]):
+        return False
+    if width is not None or line[1] - line[0] >= LEAST_PROSE:
+        return True
+    # After a short line only what is no entry of a list: a longer line, or the end of a sentence.
+    is_phrase = not text[line[0]].islower() and " " in text[line[0] : line[1]]
+    goes_on = following[1] - following[0] >= LEAST_PROSE or ENDS.search(text, *following)
+    return is_phrase and bool(goes_on)
 
 
 def _is_indented_part(text: str, item: int, line: Span) -> bool:
@@ -203,10 +220,22 @@ def _joined(match: regex.Match[str], written: frozenset[str], has_compounds: boo
         return f"{first}{hyphen} {second}"
     if not second.islower() or _DIGIT.search(first) or compound in written:
         return compound
+    before, after = _around(match)
+    if len(first) == 1 or before.endswith(_HYPHENS) or after.startswith(_HYPHENS):
+        return compound  # "x-ray", "mother-in-law"
+    if _ADDRESS.search(f"{before}{compound}{after}"):
+        return compound
     is_name = first[0].isupper() and match.start() > 0  # "Nord-see"
     if whole in written or is_name or not has_compounds or not _is_compound(first, second):
         return whole
     return compound
+
+
+def _around(match: regex.Match[str]) -> tuple[str, str]:
+    """The characters right before and right after a divided word, up to white space."""
+    before = _RUN_BEFORE.search(match.string, max(0, match.start() - 100), match.start())
+    after = _RUN_AFTER.match(match.string, match.end())
+    return before[0] if before else "", after[0] if after else ""
 
 
 def _is_compound(first: str, second: str) -> bool:
@@ -218,4 +247,5 @@ def _is_compound(first: str, second: str) -> bool:
     def is_word(word: str) -> bool:
         return 2 < len(word) < 30 and count(f" {word.lower()}") == 1
 
-    return is_word(first) and is_word(second) and not is_word(first + second)
+    is_first = is_word(first) or first.lower() == "ex"
+    return is_first and is_word(second) and not is_word(first + second)

@@ -73,7 +73,8 @@ _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 _GROUPS = re.compile(r"(?<![\d.,])\d{1,3}([.,'’ ])\d{3}(?:\1\d{3})*+([.,]\d++)?(?![.,]?\d)")
 _CODE = re.compile(r"(?<![^\W_])([A-Z]{1,4})-(\d++)(?![^\W_])")  # F-16 is F16, too
 _CUT = regex.compile(
-    r"(?<![\p{L}\p{M}])([\p{L}\p{M}]++)[-\u2010][^\S\n]*+\n[^\S\n]*+(\p{Ll}[\p{L}\p{M}]*+)"
+    r"(?<![\p{L}\p{M}\-\u2010/.@])([\p{L}\p{M}]{2,}+)[-\u2010][^\S\n]*+\n[^\S\n]*+"
+    r"(\p{Ll}[\p{L}\p{M}]*+)(?![-\u2010/@]|\.\w)"
 )
 # Suffixes in the order in which they are removed; the number of letters that must be left.
 _SUFFIXES = [

@@ -175,3 +175,27 @@ def test_names_with_a_middle_dot() -> None:
     assert names_of("谁是哈利·波特的父亲") == ["哈利·波特"]
     both = ["阿尔伯特·爱因斯坦", "玛丽亚·斯克沃多夫斯卡·居里"]
     assert names_of("阿尔伯特·爱因斯坦和玛丽亚·斯克沃多夫斯卡·居里") == both
+
+
+# Items of lists and short lines with a digit or a colon are facts; headings are none.
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "a) The buyer pays\nb) The seller delivers",
+        "A. The rent is 500\nB. The deposit is low",
+        "ii. The rent is due\niii. The notice is short",
+        "1.1 Scope of work\n1.2 Price of 500 euros",
+        "☑ Unfurnished\n☐ Furnished",
+        "[x] Furnished\n[ ] Garden",
+        "Name: Ada Holt\nAge: 31",
+        "姓名：陈静\n年龄：三十一",
+        "Apples 5 euros\nPears 6 euros",
+    ],
+)
+async def test_short_lines(lines: str) -> None:
+    sentence = "The contract was signed in the town hall of Port Wessel in spring."
+    text = f"Chapter 5\n\n{sentence}\n\nThe annex\n\n{lines}\n\n2.1 Methods\n\n{sentence}"
+
+    facts = [fact.fact for fact in await facts_of(text)]
+
+    assert facts == [sentence, *lines.split("\n"), sentence]

@@ -22,9 +22,13 @@ def sentences(text: str) -> list[str]:
         "太宗问曰：“此人是谁？”|判官道：“我……我不知道。”|他走了……|后来；|完！|你好!|我是3.5岁。",
         "Streets of asphalt.|It grew in 1859.|On it went.",
         "Grad E: Hello ?|\nProfessor A: Wow .| Mm - hmm|\nPhD B: and then|\nGrad F: Channel B .",
-        "# Joan|\nShe was born|\nin Domrémy.|\n- a banner|\n- a sword|\n1. Orléans|\n## End",
+        "# Joan|\nShe was born\nin Domrémy.|\n- a banner|\n- a sword|\n1. Orléans|\n## End",
         "we met.| nobody came.",
         "\ufeffHello.| World",
+        # A sentence runs on over the end of a short line, entries of a list and speech do not.
+        "Revenue was 520\nmillion euros in 2020.| It ran in 1914-\n1918.| An F-\n16, Mary-\nAnn.",
+        "It fell to -\n5 degrees.|\nThings to buy|\napples|\npears|\nGrad E: I th-|\nGrad F: No.",
+        "a) The buyer pays|\nb) the seller|\n☑ garden|\n[x] cellar|\nAda: He is Jean-|\nBo: Oh",
         # A point that belongs to a word or a number ends nothing.
         "Mr. Hale met Dr. J. C. Penney and Gen. Lee of the U.S. Army.",
         "It cost 3.5 million, see p. 12, No. 5, fig. 2 and vol. 3 of the work.",
