@@ -56,15 +56,23 @@ def source_sentence(fact: str, text: str) -> str:
 
 
 def passages(quote: str, text: str, page_starts: Sequence[int] = ()) -> list[tuple[int, int]]:
-    """Find the spans of a quote, or of its pieces between ellipses; none if a piece is missing."""
+    """Find the spans of a quote, or of its pieces between ellipses, each behind the one before.
+
+    None if a piece is missing there.
+    """
     whole = locate(quote, text, page_starts)
     if whole:
         return [whole]
     pieces = [piece for piece in _GAP.split(quote) if piece]
     if len(pieces) < 2 or any(len(piece) < _SHORTEST_PIECE for piece in pieces):
         return []
-    spans = [locate(piece, text, page_starts) for piece in pieces]
-    return [span for span in spans if span] if all(spans) else []
+    spans: list[tuple[int, int]] = []
+    for piece in pieces:
+        span = locate(piece, text, page_starts, first=spans[-1][1] if spans else 0)
+        if not span:
+            return []
+        spans.append(span)
+    return spans
 
 
 def ranked(reading: Reading) -> Reading:

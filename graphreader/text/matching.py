@@ -7,6 +7,7 @@ match must not begin or end inside a word or a number. Offsets point into the te
 import re
 import unicodedata
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -22,6 +23,7 @@ SHORTEST = 4  # characters; a shorter quote, "the" or "a", supports nothing
 _CANDIDATES = 10_000  # places of the folded quote that are judged before the search is given up
 _EXACT_PLACES = 3  # places of the quote as written that are judged before a text is folded whole
 _SHORT_GAP = 8  # characters; how a longer gap folds is not kept
+_NEAR = 24  # folded characters on each side of a border that are judged with it
 _WINDOW = 300  # characters around a place by which it is judged
 
 # Scripts without spaces between words: Chinese, Japanese, Thai, Lao, Burmese and Khmer.
@@ -37,6 +39,7 @@ _LINK = (
 )
 _GAP = rf"(?:[\s{_INVISIBLE}*_`{_DASHES}]|{_LINK})"
 _HIDDEN = rf"(?:[{_INVISIBLE}*_`]|{_LINK})*+"
+_PERCENT = "%‰‱°℃℉٪％"  # with a space before, or without
 _SINGLE_QUOTES = "‘’‚‛ʼ´′"
 _DOUBLE_QUOTES = '"“”„‟″«»‹›「」『』〝〞'
 _SIGNS = {
@@ -51,7 +54,7 @@ _SPECIAL = (
     rf"\s{_INVISIBLE}*_`{_DASHES}!\[\]^{_SINGLE_QUOTES}{_DOUBLE_QUOTES}{re.escape(''.join(_SIGNS))}"
 )
 _TOKEN = re.compile(
-    rf"(?P<run>(?:[^{_SPECIAL}]++|(?<![{_UNSPACED}])\ (?![{_SPECIAL}{_UNSPACED}]))++)"
+    rf"(?P<run>(?:[^{_SPECIAL}]++|(?<![{_UNSPACED}])\ (?![{_SPECIAL}{_UNSPACED}{_PERCENT}]))++)"
     rf"|(?P<gap>{_GAP}++)"
     r"|(?P<exponent>\^\{?[-−+]?\d+\}?)"
     rf"|(?P<quotes>[{_SINGLE_QUOTES}{_DOUBLE_QUOTES}])"
@@ -74,32 +77,50 @@ _DASH_ALONE = regex.compile(rf"[{_DASHES}]|-{{2,3}}")
 _LOOSE_MARKS = regex.compile(rf"(?<![\s{_MARKS}])[{_MARKS}]++|(?<![{_MARKS}])[{_MARKS}]++(?!\s)")
 _SPACES = regex.compile(r"\s+")
 _WORD_SIGN = regex.compile(_WORD)
+_MARK = regex.compile(f"[{_MARKS}]")
 _LETTER = regex.compile(r"[\p{L}\p{M}]")
 _LETTERS = regex.compile(r"[\p{L}\p{M}]+")
 _UNSPACED_SIGN = regex.compile(f"[{_UNSPACED}]")
 
 _BORDER = "\ue000"
+_SIGN_BEFORE = r"(?:(?![=|←→⇒])[\p{Sm}-]|&\#?\w+;)"  # a sign of a number, also as an HTML entity
 _HAN_NUMBER = "〇零一二两兩三四五六七八九十廿卅百千万萬亿億兆半壹贰貳叁參肆伍陆陸柒捌玖拾佰仟"
 # The surroundings of a border (¦) that lies inside of a word or a number, in folded text.
 _SPLIT = regex.compile(
     rf"""
       {_WORD}¦{_WORD} | ¦\p{{M}} | \p{{N}}¦\p{{N}}
-    | {_WORD}¦['&_-]{_WORD} | {_WORD}['&_-]¦{_WORD}               # O'Neil, AT&T, F-16
+    | {_WORD}¦['&@/_-]{_WORD} | {_WORD}['&@/_-]¦{_WORD}           # O'Neil, AT&T, F-16, m/s
+    | {_WORD}¦(?![|<>=~`]|\\\s)[\p{{Sm}}\p{{Sc}}\p{{Sk}}#%&@\\·-] | {_WORD}[#+]¦[#+]  # C++, US$5
+    | \p{{L}}¦\.\p{{Ll}} | \p{{L}}\.¦\p{{Ll}} | (?<![^\s(])\.¦\p{{L}}  # Node.js, .NET
+    | (?<!{_WORD})\p{{L}}¦\.{_WORD} | (?<!{_WORD})\p{{L}}\.¦{_WORD}    # U.S.
     | {_WORD}¦\^ | \^-?¦[-\p{{N}}]                                # 10^3
     | [\p{{N}}^]¦[.,:/·٫٬*\[+]-?\p{{N}} | \p{{N}}[.,:/·٫٬*\[+]-?¦\p{{N}}  # 1,250; 17.5; 10:30
-    | \.¦\p{{N}} | [-+±<>≤≥≈~∼]\ ?[$€£¥₹]?\ ?¦[$€£¥₹]?\ ?\p{{N}}              # .5; - 42; < 3
+    | \.¦\p{{N}}                                                  # .5
+    | (?:{_SIGN_BEFORE}\(?\ ?\p{{Sc}}?|\p{{Sc}})\ ?¦\p{{Sc}}?\ ?\p{{N}}  # - 42; < 3; $ 5
+    | \p{{N}}[°'"]\ ?¦\ ?\p{{N}}                                  # 6' 2"
     | (?<!\p{{N}})\p{{N}}{{1,3}}\ ?¦\ ?\p{{N}}{{3}}(?!\p{{N}})     # 2 000 000
-    | \p{{N}}\ ?¦\ ?\p{{N}}+/\p{{N}} | \p{{N}}¦\ ?[%‰‱°]           # 1 1/2; 5 %
+    | \p{{N}}\ ?¦\ ?\p{{N}}+/\p{{N}}                              # 1 1/2
+    | \p{{N}}¦(?:\p{{So}}|\ ?[{_PERCENT}]|\ ?\p{{Sc}}(?!\ ?\p{{N}}))  # 5%; 5 €
     | [{_HAN_NUMBER}\p{{N}}]¦[{_HAN_NUMBER}] | [{_HAN_NUMBER}]¦\p{{N}}
     | (?:[负負点點]|分之)¦[{_HAN_NUMBER}\p{{N}}]
     | [{_HAN_NUMBER}\p{{N}}]¦(?:[点點][{_HAN_NUMBER}\p{{N}}]|分之)
     | (?:[不没沒未無无非勿莫]|ไม่|ບໍ່|មិន|မ)¦[{_UNSPACED}]          # negations inside of a word
     | [{_UNSPACED}]¦(?:な[いくかけさ]|[ずぬ]|ま[せい]|ざる|じゃな|ではな|でな)
+    | [うくぐすつぬぶむる]¦な(?![らのんど])                       # a prohibition
     """.replace("¦", _BORDER),
     regex.VERBOSE,
 )
 _BULLET = regex.compile(
-    r"(?:\A|\n[ \t]*\n|:[ \t]*\n|(?:\A|\n)[ \t]*[-+•–][ \t][^\n]*\n)[ \t]*[-+–][ \t]+\Z"
+    r"(?:\A|\n[ \t]*\n|:[ \t]*\n|(?:\A|\n)[ \t]*[-+•–][ \t][^\n]*\n)[ \t]*[-+–][ \t]+[*_`]*\Z"
+)
+_LONG_DASHES = ("--", "‒", "–", "—", "―")
+# The text before a closing quotation mark; before feet and inches no quotation is open.
+_QUOTATION = regex.compile(
+    r"(?<!\w)(?:[\"“„«](?=\S)[^\"“”„«»\n]*|['‘‚‹](?=\S)(?:[^'‘’‚‹›\n]|(?<=\w)['’](?=\w))*)\Z"
+)
+_NOTE_MARKS = regex.compile(
+    rf"(?:(?<=\p{{L}}{{3}}|[^\p{{N}}][.,;:!?…\"'”’»)。，；！？])(?:\[(?:\d{{1,3}}|note\ \d+)\])+"
+    rf"|(?<=[^\p{{N}}][.,;:!?…\"”»])[¹²³⁰⁴-⁹]+)(?=[\s\p{{P}}{_UNSPACED}]|\Z)(?!\()"
 )
 _CAPITALS = 3  # words in capitals in a row; one alone may be an acronym or a unit
 _PAGE_NUMBER = regex.compile(
@@ -112,39 +133,57 @@ _EDGE = 1000  # characters at an edge of a page in which these lines are sought
 _QUOTE_EDGES = regex.compile(r"^(?:[\s…\"'“”‘’「」『』]|\.(?!\d))+|[\s…\"'“”‘’「」『』]+$")
 
 
-def locate(quote: str, text: str, page_starts: Sequence[int] = ()) -> Span | None:
-    """Find the span (start, end) of `quote` in `text`, or None.
+def locate(quote: str, text: str, page_starts: Sequence[int] = (), first: int = 0) -> Span | None:
+    """Find the span (start, end) of `quote` in `text`, not before character `first`, or None.
 
-    Signs around the quote do not count. Running heads between the pages, which begin at
-    `page_starts`, may stand inside of the match.
+    Signs around the quote do not count. Marks of notes, and running heads between the pages, which
+    begin at `page_starts`, may stand inside of the match.
     """
     bare = _QUOTE_EDGES.sub("", quote)
     if len(bare) < SHORTEST:
         return None
-    for exact in dict.fromkeys((quote.strip(), bare)):
-        if span := _locate_exact(exact, text):
+    forms = list(dict.fromkeys((quote.strip(), bare)))
+    for exact in forms:
+        if span := _locate_exact(exact, text, first):
             return span
-    wanted = _Folded(bare)
-    if span := wanted.place_in(_Folded(text)):
-        return span
+    wanted = [_Folded(form) for form in reversed(forms)]
+    for variant in _variants(text, page_starts):
+        folded = _Folded(variant)
+        for form in wanted:
+            if span := form.place_in(folded, first):
+                return span
+    return None
+
+
+def _variants(text: str, page_starts: Sequence[int]) -> Iterator[str]:
+    """Yield the text as it is and without running heads, then both without marks of notes."""
+    yield from _with_fewer_heads(text, page_starts)
+    without_notes = _NOTE_MARKS.sub(lambda mark: "\u200b" * len(mark.group()), text)
+    if without_notes != text:
+        yield from _with_fewer_heads(without_notes, page_starts)
+
+
+def _with_fewer_heads(text: str, page_starts: Sequence[int]) -> Iterator[str]:
+    """Yield the text as it is, then with more and more lines of its running heads blank."""
+    yield text
     for lines in range(1, _HEAD_LINES + 1):
         without = text
         for start, end in _running_heads(text, page_starts, lines):
             without = without[:start] + " " * (end - start) + without[end:]
-        if without != text and (span := wanted.place_in(_Folded(without))):
-            return span
-    return None
+        if without != text:
+            yield without
 
 
-def _locate_exact(quote: str, text: str) -> Span | None:
+def _locate_exact(quote: str, text: str, first: int) -> Span | None:
     """Find the quote as it is written, without folding a text that may be a whole book."""
-    wanted, start = _Folded(quote), -1
+    wanted, start = _Folded(quote), first - 1
     for _ in range(_EXACT_PLACES):
         start = text.find(quote, start + 1)
         if start < 0:
             return None
         low, high = max(0, start - _WINDOW), start + len(quote) + _WINDOW
-        span = wanted.place_in(_Folded(text[low:high]), cut=(low > 0, high < len(text)))
+        window = _Folded(text[low:high])
+        span = wanted.place_in(window, start - low, cut=(low > 0, high < len(text)))
         if span:
             return low + span[0], low + span[1]
     return None
@@ -238,10 +277,15 @@ class _Folded:
             return f" {fraction}" if self._last.isdigit() else fraction
         return _fold_letters(written)
 
-    def place_in(self, text: "_Folded", cut: tuple[bool, bool] = (False, False)) -> Span | None:
-        """Find this quote in a folded text, not at an end at which the text is `cut`."""
+    def place_in(
+        self, text: "_Folded", first: int = 0, cut: tuple[bool, bool] = (False, False)
+    ) -> Span | None:
+        """Find this quote in a folded text, not before the text's character `first`.
+
+        At an end at which the text is `cut` it is not found.
+        """
         size = len(self.lower)
-        at = -1
+        at = bisect_left(text.starts, first) - 1
         for _ in range(_CANDIDATES if size >= SHORTEST else 0):
             at = text.lower.find(self.lower, at + 1)
             if at < 0:
@@ -251,7 +295,9 @@ class _Folded:
                 continue
             if text.splits(at) or text.splits(end):
                 continue
-            if self._same_hyphens(text, at) and _same_case(self.text, text.text[at:end]):
+            if self._same_hyphens(text, at) and _same_case(
+                self.text, text.text[at:end], text.text[max(0, at - 2) : at]
+            ):
                 last = text.starts[end - 1]
                 return text.starts[at], text.ends.get(last, last + 1)
         return None
@@ -264,11 +310,19 @@ class _Folded:
             return self.hyphens[at] != "—"
         if self.starts[at - 1] == self.starts[at]:  # inside of a ligature
             return True
-        around = f"{self.lower[max(0, at - 12) : at]}{_BORDER}{self.lower[at : at + 12]}"
+        before, after = self.text[max(0, at - _NEAR) : at], self.text[at : at + _NEAR]
         start = self.starts[at]
-        return bool(_SPLIT.search(around)) and not _BULLET.search(
-            self.original[max(0, start - _WINDOW) : start]
-        )
+        left = self.original[max(0, start - _WINDOW) : start]
+        if before[-1].isdigit() and after[0] in "'\"" and not _QUOTATION.search(left):
+            return True  # feet or inches
+        signs = {self.original[self.starts[at - 1]], self.original[start]}
+        if "。" in signs and not before[-1].isdigit() and not after[0].isdigit():
+            return False
+        if self.original.startswith(_LONG_DASHES, start) and not _WORD_SIGN.match(after[1:]):
+            after = after[1:]
+        around = f"{before}{_BORDER}{after}"
+        inside = _SPLIT.search(around) or _SPLIT.search(_MARK.sub("", around))
+        return bool(inside) and not _BULLET.search(left)
 
     def _same_hyphens(self, text: "_Folded", at: int) -> bool:
         """Whether hyphens stand at the same places; one at the end of a line may stand or not."""
@@ -294,7 +348,7 @@ def _fold_gap(gap: str, before: str, after: str) -> tuple[str, str]:
     at the end of a line, or a soft one: it may be a real hyphen or none.
     """
     is_cut, is_soft = bool(_CUT.fullmatch(gap)), gap[0] == "\xad"
-    gap = _INVISIBLES.sub("", _LINKS.sub("[", gap))
+    gap = _INVISIBLES.sub("", _LINKS.sub("[", gap).replace("![", "["))
     in_word = bool(_WORD_SIGN.match(before) and _WORD_SIGN.match(after))
     between_digits = before.isdigit() and after.isdigit()
     if not between_digits and not (in_word and set(gap) <= set("*_`[")):
@@ -307,6 +361,8 @@ def _fold_gap(gap: str, before: str, after: str) -> tuple[str, str]:
     if is_cut and not is_soft and in_word:  # 1914-\n18
         return "-", ""
     gap = _DASH.sub("-", _SPACES.sub(" ", gap))
+    if before.isdigit() and after and after in _PERCENT:
+        gap = gap.strip(" ")
     if not before.isdigit() and not after.isdigit():
         gap = regex.sub("-{2,3}", "-", gap)
     if not before or _UNSPACED_SIGN.match(before):
@@ -321,6 +377,7 @@ def _exponent(number: str) -> str:
     return f"^{number.replace('−', '-')}^"
 
 
+@lru_cache(maxsize=4096)
 def _fold_letters(cluster: str) -> str:
     """Compose a letter and its marks, and write a ligature or a full-width letter plainly.
 
@@ -335,17 +392,21 @@ def _fold_letters(cluster: str) -> str:
     return folded.replace("İ", _SIGNS["İ"])
 
 
-def _same_case(quote: str, text: str) -> bool:
+def _same_case(quote: str, text: str, before: str) -> bool:
     """Whether two texts that differ in capitals only may be one wording.
 
-    The first letter may differ, and text that is all in capitals; a name or a unit may not.
+    The first letter may differ, and text that is all in capitals; a name, or a unit after a number
+    in the quote or in the two characters `before` the text, may not.
     """
     if quote == text:
         return True
     capitals = _in_capitals(quote), _in_capitals(text)
     for number, word in enumerate(_LETTERS.finditer(quote)):
         one, other = word.group(), text[word.start() : word.end()]
-        if one == other or (number == 0 and one[1:] == other[1:] and one[1:] == one[1:].lower()):
+        if one == other:
+            continue
+        is_first = number == 0 and not _DIGITS.search(before + quote[: word.start()])
+        if is_first and one[1:] == other[1:] and one[1:] == one[1:].lower():
             continue
         if number in capitals[0] and _is_written_small(other):
             continue

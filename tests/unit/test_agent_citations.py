@@ -34,6 +34,16 @@ def test_ellipses() -> None:
     ]
     assert passages("The assault at Paris ensued ... the army won.", text) == []
     assert passages("The ... north.", text) == []
+    assert passages("The army withdrew ... The assault at Paris ensued", text) == []
+    assert passages("The assault at Paris ... assault at Paris ensued", text) == []
+
+
+# A piece that stands before and behind the piece before it is taken behind it.
+def test_order_of_pieces() -> None:
+    text = "The lock was sold. The barge sank at dawn. The lock was sold."
+    spans = passages("The barge sank … the lock was sold", text)
+
+    assert [span[0] for span in spans] == [19, 43]
 
 
 # The sentence from which a model took a fact has most of its words, above all the rare ones; where
