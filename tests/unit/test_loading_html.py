@@ -374,6 +374,11 @@ def test_html_without_ends(unit: str) -> None:
         "<math>" + "<mfrac><mrow>x" * 30_000,
         "<del>x" * 100_000 + "</del>" * 100_000 + "x",
         "<input type=checkbox>" * 100_000 + "x",
+        "<table><tr><td>" + "<b>w</b>" * 60_000,
+        "<table><tr><td>" + "<p> </p>" * 60_000 + "x",
+        "<table><tr><td><pre>" + "<i>w\n</i>" * 60_000,
+        f"<ol style='{'list-style:' * 60_000}'><li>x",
+        f"<ol style='list-style{' ' * 300_000}'><li>x",
     ],
 )
 def test_attacks(body: str) -> None:

@@ -463,13 +463,17 @@ class _Target:
             rows.append(tables.GridRow([], group))
             return
         written: list[tuple[tables.GridCell, list[str]]] = []
+        has_text = False  # in the cell so far
         for part in parts:
             if isinstance(part, tables.GridCell):
                 written.append((part, []))
+                has_text = False
             elif not written and isinstance(part, str) and part.strip():
                 written.append((tables.GridCell(1, 1), []))
             if written:
-                written[-1][1].append(_in_cell(part, is_first=not "".join(written[-1][1]).strip()))
+                piece = _in_cell(part, is_first=not has_text)
+                has_text = has_text or bool(piece.strip())
+                written[-1][1].append(piece)
         for cell, pieces in written:
             cell.text = notation.with_links(_squeezed("".join(pieces)).strip())
         line = tables.GridRow(tables.with_signs([cell for cell, _ in written]), group)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 BULLET = "- "
-_LIST_STYLE = re.compile(r"list-style(?:-type)?\s*:[^;]*?\b(none|(?:lower|upper)-\w+)")
+_LIST_STYLE = re.compile(r"list-style(?:-type)?\s{0,9}:[^;]{0,60}?\b(none|(?:lower|upper)-\w+)")
 _STYLES = {
     **{"a": "lower-alpha", "A": "upper-alpha", "i": "lower-roman", "I": "upper-roman"},
     **{"lower-latin": "lower-alpha", "upper-latin": "upper-alpha"},
