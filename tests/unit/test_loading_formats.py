@@ -397,7 +397,7 @@ def test_metadata_of_any_type(tmp_path: Path) -> None:
     document = load(write(tmp_path / "a.md", front.encode()), "c")
 
     assert document.metadata == {
-        **{"2021-05-03": "opened", "date": "2021-05-03T10:15:00", "set": ["a", "b"]}
+        **{"2021-05-03": "opened", "date": "2021-05-03 10:15:00", "set": {"a": "", "b": ""}}
     }
 
 

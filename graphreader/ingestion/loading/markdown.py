@@ -7,13 +7,14 @@ import re
 import tomllib
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import accumulate
 from typing import Any
 
 import yaml
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from graphreader.documents import Heading, Skipped
 from graphreader.ingestion.loading.content import (
@@ -31,28 +32,31 @@ _FRONT_MATTER = re.compile(
     r"[ \t]*(?:\n|\Z)",
     re.MULTILINE,
 )
-_MAX_PARSED = 2_000_000  # characters in which comments are sought: the parser is slow
+_PARSED, _MAX_BLOCK = 200_000, 2_000_000  # characters that are parsed at once, and of one block
 _BLOCKS = MarkdownIt("commonmark").enable("table")  # parses no inline text
 _BLOCKS.core.ruler.enableOnly(["normalize", "block"])
 _COMMENTS = {"<!--": "-->", "{/*": "*/}"}  # of HTML and of MDX
 _INLINE = re.compile(r"\\[!-/:-@\[-`{-~]|`+|<!--|\{/\*")
 _RAW_TEXT = re.compile(r"\s*<(?:script|style|textarea)\b", re.IGNORECASE)
 _REST_OF_LINE = re.compile(r"[ \t]*(?:\n|\Z)")
+_HEADING_OR_COMMENT = re.compile(r"#|<!--|\{/\*|\n {0,3}(?:=+|-+)[ \t]*(?:\n|\Z)")
+_MDX = re.compile(
+    r"""^(?:import\s.*\sfrom\s*["']|export\s+(?:const|default|\*|\{))|</?[A-Z][\w.]*[\s/>]""",
+    re.MULTILINE,
+)
 _IMPORTS = re.compile(  # statements of JavaScript, each on its own line, but for names in braces
-    r"""(?:\s*(?:
+    r"""(?:(?:[ \t]*\n)*(?:
         import\s+(?:[\w$]+|(?:[\w$]+\s*,\s*)?(?:\{[^{}]*\}|\*\s*as\s+[\w$]+))\s+from\s*(["'])[^"'\n]+\1
         |import\s*(["'])[^"'\n]+\2
         |export\s+(?:\*(?:\s*as\s+[\w$]+)?|\{[^{}]*\})\s*from\s*(["'])[^"'\n]+\3
         |export\s+(?:const|let|var)\s+[\w$]+\s*=[^\n]*;
         |export\s+default\s+[\w$.]+;
-    )[ \t]*;?[ \t]*(?:\n|\Z))+""",
+    )[ \t]*;?[ \t]*(?:\n|\Z))+(?=[ \t]*(?:\n|\Z))""",
     re.VERBOSE,
 )
-_LINE = re.compile(r".*\n?")
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
-_HASHES = re.compile(r" {0,3}#{1,6}(?=\s)")
-_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\n?")
-_UNDERLINED = re.compile(r" {0,3}(?![>#|]|[-*+][ \t]|\d+[.)][ \t])\S.*\n")
+_HASHES = re.compile(r" {0,3}#")
+_MOST_LINES = 4  # of an underlined title and its line; a longer one is a paragraph and a rule
+_ATTRIBUTES = re.compile(r"\s{0,3}\{#[\w:.-]{1,99}(?:\s[^{}]{0,99})?\}\Z")  # "Title {#address}"
 
 
 def read_markdown(data: bytes, shown: str) -> Content:
@@ -65,62 +69,124 @@ def read_markdown(data: bytes, shown: str) -> Content:
     front = _FRONT_MATTER.match(text)
     values, problem = _front_matter_values(front) if front else ({}, "")
     title = values.get("title")
-    body = front.end() if front and values else 0  # a block that is no mapping is text
-    if body and not plain(values)[1] and not is_blank(text[body:]):
+    body = front.end() if front and (values or problem) else 0  # a list or a line is text
+    if values and not plain(values)[1] and not is_blank(text[body:]):
         text, body = text[body:].lstrip("\n"), 0
-    visible = _without_comments(text)
-    if imports := _IMPORTS.match(visible):
-        visible = visible[imports.end() :].lstrip("\n")
-    text = text if is_blank(visible) else visible
+    visible, headings = _parsed(text, body)
+    if is_blank(visible):
+        visible, headings = text, []
     return replace(
         page,
-        text=text,
+        text=visible,
         title=title.strip() if isinstance(title, str) else "",
         metadata={**values, **page.metadata},
-        headings=tuple(islice(_markdown_headings(text, body), MAX_HEADINGS + 1)),
+        headings=tuple(headings),
         skipped=(*page.skipped, *([Skipped("front matter", problem)] if problem else [])),
     )
 
 
-def _without_comments(text: str) -> str:
-    """Cut comments outside of code, with their lines if nothing else is on them."""
-    pieces: list[str] = []
+def _parsed(text: str, body: int) -> tuple[str, list[Heading]]:
+    """Return the text without comments and imports, and its headings.
+
+    Both are sought from the position `body` on.
+    """
+    signs = [one for one in _COMMENTS if one == "<!--" or _MDX.search(text, body)]
+    comments: list[tuple[int, int]] = []
+    headings: list[Heading] = []
+    for token, content, start, end in _blocks(text, body):
+        if token.type == "html_block" and not _RAW_TEXT.match(text, start, end):
+            comments += _comments_in_html(text, start, end)
+        elif token.type in ("paragraph_open", "heading_open", "tr_open"):
+            comments += _comments_in_line(text, start, end, signs)
+        if token.type == "heading_open" and len(headings) <= MAX_HEADINGS:
+            is_hashed = _HASHES.match(text, start)
+            lines = (token.map or [0, 0])[1] - (token.map or [0, 0])[0]
+            title = _without(content, _comments_in_line(content, 0, len(content), signs))
+            title = _ATTRIBUTES.sub("", title.strip()).replace("\n", " ")
+            if title and (is_hashed or (token.level == 0 and lines <= _MOST_LINES)):
+                headings.append(Heading(start, title, int(token.tag[1])))
+    cuts = _with_lines(text, comments)
+    visible = _without(text, cuts)
+    first = 0
+    if imports := _IMPORTS.match(visible):
+        first = len(visible) - len(visible[imports.end() :].lstrip("\n"))
+    ends = [end for _, end in cuts]
+    removed = [0, *accumulate(end - start for start, end in cuts)]
+    moved = [
+        one._replace(start=one.start - removed[bisect_right(ends, one.start)] - first)
+        for one in headings
+    ]
+    return visible[first:], [one for one in moved if one.start >= 0]
+
+
+def _blocks(text: str, start: int) -> Iterator[tuple[Token, str, int, int]]:
+    """Yield the tokens of blocks, with the content that follows and their positions.
+
+    The text is parsed in parts. The last block or list item of a part may go on behind it: it
+    begins the next part.
+    """
+    size = _PARSED
+    if not _HEADING_OR_COMMENT.search(text, start):
+        return
+    while start < len(text):
+        end = text.find("\n", start + size) + 1 or len(text)
+        starts = [start, *(one.end() for one in re.finditer("\n", text[start:end]))]
+        starts[1:] = [start + one for one in starts[1:]]
+        starts.append(end)
+        tokens = _BLOCKS.parse(text[start:end])
+        last = len(tokens)
+        if end < len(text):
+            last = next((at for at in range(last - 1, -1, -1) if _can_begin(tokens[at])), last)
+            if last == len(tokens) and size < _MAX_BLOCK:
+                size *= 2
+                continue
+        for at, token in enumerate(tokens[:last]):
+            if token.map and token.type != "inline":
+                content = tokens[at + 1].content if token.type == "heading_open" else ""
+                yield token, content, starts[token.map[0]], starts[token.map[1]]
+        following = tokens[last].map if last < len(tokens) else None
+        start, size = starts[following[0]] if following else end, _PARSED
+
+
+def _can_begin(token: Token) -> bool:
+    """Whether the token begins a block or an item of a list behind the start of its part."""
+    is_first_of_two = token.level == 0 or (token.level == 1 and token.type == "list_item_open")
+    return bool(token.map and token.map[0] > 0 and is_first_of_two)
+
+
+def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Cut spans out of the text."""
+    pieces = []
     position = 0
-    is_blank_line = True  # so far
-    for start, end in _comments(text):
-        piece = text[position:start]
-        lines, line_feed, before = piece.rpartition("\n")
-        is_blank_line = not before.strip() and (bool(line_feed) or is_blank_line)
-        rest = _REST_OF_LINE.match(text, end) if is_blank_line else None
-        if rest:
-            position = rest.end()
-            is_apart = lines.endswith("\n") or not piece or text.startswith("\n", position)
-            pieces += [lines, line_feed, "" if is_apart else "\n"]
-        else:
-            pieces.append(piece)
-            position = end
+    for start, end in spans:
+        pieces.append(text[position:start])
+        position = end
     return "".join([*pieces, text[position:]])
 
 
-def _comments(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of comments outside of code, in order.
+def _with_lines(text: str, comments: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Widen the spans of comments to their lines if nothing else is on them.
 
-    Comments behind the first _MAX_PARSED characters are not sought.
+    A line feed stays between the paragraphs before and behind a comment.
     """
-    last = max(text.rfind(one) for one in _COMMENTS.values())
-    if last < 0 or not any(one in text for one in _COMMENTS):
-        return
-    end = text.find("\n\n", min(last, _MAX_PARSED), 2 * _MAX_PARSED) + 1 or 2 * _MAX_PARSED
-    end = min(end, len(text))
-    starts = [0, *(one.end() for one in re.finditer("\n", text[:end])), end]
-    for block in _BLOCKS.parse(text[:end]):
-        if block.map is None:
-            continue
-        span = starts[block.map[0]], starts[min(block.map[1], len(starts) - 1)]
-        if block.type == "html_block" and not _RAW_TEXT.match(text, *span):
-            yield from _comments_in_html(text, *span)
-        elif block.type in ("paragraph_open", "heading_open", "tr_open"):
-            yield from _comments_in_line(text, *span)
+    spans: list[tuple[int, int]] = []
+    position = 0
+    is_blank_line = True  # so far
+    for start, end in comments:
+        line = max(position, text.rfind("\n", position, start) + 1)
+        is_blank_line = not text[line:start].strip() and (line > position or is_blank_line)
+        rest = _REST_OF_LINE.match(text, end) if is_blank_line else None
+        if rest:
+            end, start = rest.end(), line
+            is_apart = (
+                text[position:start].endswith("\n\n")
+                or start == position
+                or text.startswith("\n", end)
+            )
+            end -= not is_apart and text[end - 1] == "\n"
+        spans.append((start, end))
+        position = end
+    return spans
 
 
 def _comments_in_html(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -132,7 +198,9 @@ def _comments_in_html(text: str, start: int, end: int) -> Iterator[tuple[int, in
         start = stop + 3
 
 
-def _comments_in_line(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _comments_in_line(
+    text: str, start: int, end: int, signs: list[str]
+) -> Iterator[tuple[int, int]]:
     """Yield the spans of comments between the code spans of a paragraph."""
     runs: dict[int, list[int]] = defaultdict(list)  # of backticks, by their length
     for run in re.finditer("`+", text[start:end]):
@@ -145,7 +213,7 @@ def _comments_in_line(text: str, start: int, end: int) -> Iterator[tuple[int, in
             following = bisect_right(closing, sign.start())
             if following < len(closing):
                 start = closing[following] + len(sign[0])
-        elif (close := _COMMENTS.get(sign[0])) and close not in missing:
+        elif sign[0] in signs and (close := _COMMENTS[sign[0]]) not in missing:
             stop = text.find(close, sign.start() + 2, end)
             if stop < 0:
                 missing.add(close)
@@ -154,8 +222,11 @@ def _comments_in_line(text: str, start: int, end: int) -> Iterator[tuple[int, in
                 yield sign.start(), start
 
 
-class _FrontMatterLoader(yaml.SafeLoader):
-    """A YAML loader without aliases, a few of which can expand to millions of values."""
+class _FrontMatterLoader(yaml.BaseLoader):
+    """A YAML loader of texts: "NO" and 1.10 stay as they are written.
+
+    Aliases, a few of which can expand to millions of values, are errors.
+    """
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -169,34 +240,10 @@ def _front_matter_values(front: re.Match[str]) -> tuple[dict[Any, Any], str]:
     if len(block) > _MAX_FRONT_MATTER:
         return {}, f"longer than {_MAX_FRONT_MATTER:,} characters"
     try:
-        # The loader is a SafeLoader.
+        # The loader makes nothing but texts, lists and mappings.
         values = (
             yaml.load(block, _FrontMatterLoader) if language == "YAML" else tomllib.loads(block)
         )
     except Exception as error:  # yaml also raises exceptions of other kinds
         return {}, f"not read, it is no {language} ({error_text(error)})"
     return (values, "") if isinstance(values, dict) else ({}, "")
-
-
-def _markdown_headings(text: str, start: int) -> Iterator[Heading]:
-    """Yield the headings after `start`: "# Title", or underlined by = or -."""
-    fence = ""
-    previous: re.Match[str] | None = None  # the previous line, if it can be a heading
-    for line in _LINE.finditer(text, start):
-        mark = _FENCE.match(line[0])
-        if fence:
-            if mark and mark[1].startswith(fence) and not line[0].strip(" \n" + fence[0]):
-                fence = ""
-        elif mark:
-            fence, previous = mark[1], None
-        elif hashes := _HASHES.match(line[0]):
-            previous = None
-            title = line[0][hashes.end() :].strip()
-            bare = title.rstrip("#")  # "# Title #" is closed by hashes
-            if title := bare.rstrip() if not bare or bare[-1].isspace() else title:
-                yield Heading(line.start(), title, hashes[0].count("#"))
-        elif previous and _UNDERLINE.fullmatch(line[0]):
-            yield Heading(previous.start(), previous[0].strip(), 1 if "=" in line[0] else 2)
-            previous = None
-        else:
-            previous = line if _UNDERLINED.fullmatch(line[0]) else None
