@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain
 from statistics import fmean
 from typing import Literal
 
@@ -34,7 +35,8 @@ _NEXT_WORD = re.compile(r" ([a-z][a-z-]+)")
 class QuestionTerm:
     """A term of a question that a text can support, with its word in the question and its weight.
 
-    `is_required`: a text without the term can hardly answer the question.
+    `is_required`: a text without the term can hardly answer the question. `forms` are other terms
+    of the same number: "3.500" is 3500, too.
     """
 
     term: str
@@ -43,10 +45,11 @@ class QuestionTerm:
     in_name: bool
     is_required: bool
     synonyms: frozenset[str] = frozenset()
+    forms: tuple[str, ...] = ()
 
     def support(self, terms: frozenset[str], title: frozenset[str] = frozenset()) -> float:
         """Score from 0 to 1 how well a text with these terms and title supports the term."""
-        if words.has_term(terms, self.term):
+        if words.has_term(terms, self.term) or not terms.isdisjoint(self.forms):
             return 1.0
         by_synonym = SYNONYM * any(words.has_term(terms, one) for one in self.synonyms)
         return max(by_synonym, TITLE) if words.has_term(title, self.term) else by_synonym
@@ -64,7 +67,7 @@ class ParsedQuestion:
     @cached_property
     def vocabulary(self) -> frozenset[str]:
         """The terms of the question, without their weights."""
-        return frozenset(one.term for one in self.terms)
+        return frozenset(term for one in self.terms for term in (one.term, *one.forms))
 
     @cached_property
     def required_attributes(self) -> tuple[QuestionTerm, ...]:
@@ -126,12 +129,18 @@ def parse_question(question: str) -> ParsedQuestion:
     name_terms = frozenset(term for name in names for term in terms_of(name))
     terms: dict[str, QuestionTerm] = {}
     attributes = []
-    for piece in (*words.words_of(text), *names, *words.unspaced_words(text, 1)):
-        own = terms_of(piece)
+    pieces = words.words_with_forms(text)
+    codes = [(code.lstrip("."), forms) for code, forms in pieces if forms]
+    parts = {term for _, forms in codes for term in forms}
+    parts |= {words.term_of(words.fold(one)) for code, _ in codes for one in words.words_of(code)}
+    others = [(piece, ()) for piece in (*names, *words.unspaced_words(text, 1))]
+    for piece, forms in chain(pieces, others):
+        own = frozenset(forms[:1]) or terms_of(piece)
         if len(piece) > 2 and HAN_RUN.fullmatch(piece) and not own <= name_terms:
             own |= {simplified(piece[-1])}  # a verb may stand behind a name: 关羽死
         new = [t for t in own if t in name_terms or not words.is_question_word(t)]
-        new = sorted(term for term in new if term not in terms)
+        ignored = parts if piece in names and not forms else ()  # of "B-52" in the name of it
+        new = sorted(term for term in new if term not in terms and term not in ignored)
         for term in new:
             # A Chinese piece weighs the same however many pairs of characters it has.
             word = piece if len(new) == 1 else term
@@ -139,7 +148,8 @@ def parse_question(question: str) -> ParsedQuestion:
             is_kind = not in_name and words.is_answer_kind(term)
             weight = (KIND if is_kind else COMMON if words.is_common(term) else 1.0) / len(new)
             synonyms = frozenset() if in_name else words.synonyms_of(term)
-            terms[term] = QuestionTerm(term, word, weight, in_name, not is_kind, synonyms)
+            required = not is_kind
+            terms[term] = QuestionTerm(term, word, weight, in_name, required, synonyms, forms[1:])
         if not name_terms.issuperset(new):
             attributes.append(piece)
     return ParsedQuestion(language_of(text), names, tuple(attributes), tuple(terms.values()))

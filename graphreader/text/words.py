@@ -10,6 +10,7 @@ import tomllib
 import unicodedata
 from functools import lru_cache
 from importlib.resources import files
+from itertools import chain
 
 import regex
 
@@ -71,7 +72,8 @@ _LOWER_WORD = regex.compile(r"[\p{L}\p{M}\p{N}_]+")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 # The groups of a number: 2,000,000.5 and 2.000.000 and 2'000'000 and 2 000 000 (also no-break).
 _GROUPS = re.compile(r"(?<![\d.,])\d{1,3}([.,'’ ])\d{3}(?:\1\d{3})*+([.,]\d++)?(?![.,]?\d)")
-_CODE = re.compile(r"(?<![^\W_])([A-Z]{1,4})-(\d++)(?![^\W_])")  # F-16 is F16, too
+_CODE = re.compile(r"(?<![^\W_])([A-Z]{1,6})-(\d++)(?![^\W_])")  # F-16 is F16, too
+_DOTTED = re.compile(r"(?<![\w.])\.[A-Z]\w+")  # .NET
 _CUT = regex.compile(
     r"(?<![\p{L}\p{M}\-\u2010/.@])([\p{L}\p{M}]{2,}+)[-\u2010][^\S\n]*+\n[^\S\n]*+"
     r"(\p{Ll}[\p{L}\p{M}]*+)(?![-\u2010/@]|\.\w)"
@@ -201,6 +203,34 @@ def terms_of(text: str) -> frozenset[str]:
     is_mixed = len(words) == 1 or not text.isupper()
     terms = {_term(word, is_mixed) for word in words}
     return frozenset((*filter(None, terms), *letter_terms(text)))
+
+
+def words_with_forms(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    """List the words and numbers of a text, each with the terms of its forms, most of them none.
+
+    Only a number with groups ("20 000", "3.500") and a code ("B-52", ".NET") have some: a text that
+    has any of them has the number or the code.
+    """
+    found = chain(
+        ((match, _forms_of_number(match)) for match in _GROUPS.finditer(text)),
+        ((match, (fold("".join(match.groups())),)) for match in _CODE.finditer(text)),
+        ((match, (fold(match[0]),)) for match in _DOTTED.finditer(text)),
+    )
+    pieces: list[tuple[str, tuple[str, ...]]] = []
+    at = 0
+    for match, forms in sorted(found, key=lambda one: one[0].start()):
+        if forms and match.start() >= at:
+            pieces += [(word, ()) for word in words_of(text[at : match.start()])]
+            pieces.append((match[0], forms))
+            at = match.end()
+    return pieces + [(word, ()) for word in words_of(text[at:])]
+
+
+def _forms_of_number(number: re.Match[str]) -> tuple[str, ...]:
+    joined = _joined_groups(number)
+    if joined == number[0]:
+        return ()
+    return tuple(joined.split()[: 1 if number[1] == " " else None])
 
 
 def letter_terms(text: str) -> list[str]:

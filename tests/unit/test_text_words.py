@@ -1,10 +1,13 @@
 """Words and terms in all scripts, and lines and sentences that are joined and cut right."""
 
+import re
+
 import pytest
 
 from graphreader.offline.facts import facts_of
 from graphreader.text.lines import line_spans, one_line
 from graphreader.text.names import names_of
+from graphreader.text.question import parse_question
 from graphreader.text.sentences import sentence_spans
 from graphreader.text.words import terms_of
 
@@ -132,3 +135,26 @@ def test_facts_of_items() -> None:
     assert [one.fact for one in facts_of(text)] == [
         *("Delft, opened 1847", "2. Leiden is older", "| Town | Year |", "| Gouda | 1855 |")
     ]
+
+
+# A number or a code is one term of a question, which each of its forms in a text supports.
+@pytest.mark.parametrize(
+    ("question", "texts"),
+    [
+        ("Which town has 20 000 people?", ["20 000", "20,000", "20000", "20.000"]),
+        ("What costs 3.500 euro?", ["3.500", "3500", "3,500"]),
+        ("When did the B-52 first fly?", ["B-52", "B52"]),
+        ("When did the Boeing B-52 first fly?", ["B-52", "B52"]),
+        ("Where did COVID-19 begin?", ["COVID-19", "COVID19"]),
+        ("Where did COVID19 begin?", ["COVID-19", "COVID19"]),
+        ("Who wrote .NET?", [".NET"]),
+    ],
+)
+def test_forms_of_a_number(question: str, texts: list[str]) -> None:
+    parsed = parse_question(question)
+    terms = [one for one in parsed.terms if re.search(r"\d|NET", one.word)]
+
+    assert len(terms) == 1
+    for text in texts:
+        assert terms[0].support(terms_of(f"It is {text} there.")) == 1
+    assert terms[0].support(terms_of("It is 52 and 19 and 000 and 20 there.")) == 0
