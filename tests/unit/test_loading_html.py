@@ -248,6 +248,26 @@ def test_lists(body: str, text: str) -> None:
             "<tr><td colspan=3>Loss<td colspan=2>(30<td>)<td><td colspan=2>(12<td>)</table>",
             "| 2023 | 2022\nSales | $520 | $480\nLoss | (30) | (12)",
         ),
+        (
+            "<table><tr><td>a<td>b<td>c<tr><td colspan=2>(1,204</td><td>)<td>x</table>",
+            "a | b | c\n(1,204) | | | x",
+        ),
+        (
+            "<table><tr><td>a<td colspan=2>43.3<td>%<tr><td>b<td>US$<td>(7<td>)%</table>",
+            "a | 43.3%\nb | US$(7)%",
+        ),
+        ("<table><tr><td><input type=checkbox checked><td>Pay</table>", "[x] | Pay"),
+        ("<table><tr><td><input type=checkbox></table>x", "x"),
+        (
+            "<table><tr><td class=linenos><pre>1\n2\n</pre><td><pre><b>def</b> f():\n"
+            "    return 1\n</pre></table>",
+            "def f():\n    return 1\n",
+        ),
+        (
+            "<table><tr><td class='rouge-gutter gl'><pre class=lineno>1\n2</pre>"
+            "<td><pre>a\n  b</pre></table>",
+            "a\n  b",
+        ),
         ("<table><tr>" + "<td>x" * 300 + "</table>", " | ".join(["x"] * 300)),
         ("<table><tr><td>a<td><td>c<tr><td>d<td>e<td>f</table>", "a | | c\nd | e | f"),
         ("<table><tr><td>m<sup>2</sup><td><del>1</del>2</table>", "m^2 | 2"),

@@ -61,6 +61,7 @@ _SPACES = re.compile(r"[ \t\n\f\r]+")
 _HIDDEN = re.compile(
     r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE
 )
+_LINE_NUMBERS = _tags("linenos gutter rouge-gutter lineno")  # classes beside code
 _STYLED = _tags("font span")
 _POSITION = re.compile(
     r"vertical-align\s*:\s*(?:super|(sub))\b|position\s*:\s*relative\s*;\s*top\s*:\s*-",
@@ -247,8 +248,10 @@ class _Target:
             return True
         if not attributes or tag in ("html", "body"):  # scripts show a hidden page
             return False
+        classes = attributes.get("class", "").split()
         return (
-            attributes.get("hidden", "until-found").lower() != "until-found"
+            (tag in ("td", "pre") and not _LINE_NUMBERS.isdisjoint(classes))
+            or attributes.get("hidden", "until-found").lower() != "until-found"
             or attributes.get("role") == "navigation"
             or bool(_HIDDEN.search(attributes.get("style", "")))
         )
@@ -474,8 +477,15 @@ class _Target:
                 piece = _in_cell(part, is_first=not has_text)
                 has_text = has_text or bool(piece.strip())
                 written[-1][1].append(piece)
+        boxes = []  # cells of nothing but a checkbox
         for cell, pieces in written:
-            cell.text = notation.with_links(_squeezed("".join(pieces)).strip())
+            text = _squeezed("".join(pieces)).strip()
+            cell.text = notation.with_links(text)
+            if not cell.text and notation.ONLY_BOXES.fullmatch(text):
+                boxes.append((cell, notation.without_marks(text)))
+        if any(cell.text for cell, _ in written):
+            for cell, box in boxes:  # a row of nothing else is a switch of the page
+                cell.text = box
         line = tables.GridRow(tables.with_signs([cell for cell, _ in written]), group)
         self.parts[row.first_part :] = [line]
         rows.append(line)
@@ -484,12 +494,14 @@ class _Target:
 
 
 def _is_layout(parts: list[_Part]) -> bool:
-    """Whether a table row is page layout: a heading, long paragraphs, or some in a lone cell."""
+    """Whether a table row is page layout: a heading, code, long paragraphs, or some in a cell."""
     blocks = [at for at, part in enumerate(parts) if isinstance(part, _Mark)]
     if not blocks:
         return False
     if any(isinstance(part, _Heading) for part in parts):
         return True
+    if any(isinstance(part, _Verbatim) and "\n" in part.strip("\n") for part in parts):
+        return True  # lines of code
     if sum(isinstance(part, tables.GridCell) for part in parts) == 1:
         texts = [at for at, part in enumerate(parts) if isinstance(part, str) and part.strip()]
         return bool(texts) and any(texts[0] < at < texts[-1] for at in blocks)

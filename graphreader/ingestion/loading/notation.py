@@ -23,7 +23,7 @@ _DROPPED = {ord(one): None for one in (SUPERSCRIPT, NOTE, SUBSCRIPT, END, LINK, 
     ord(UNCHECKED): "[ ]",
 }
 _MARK = re.compile(f"[{SUPERSCRIPT}-{UNCHECKED}]")
-_ONLY_BOXES = re.compile(rf"[\s{CHECKED}{UNCHECKED}]+")
+ONLY_BOXES = re.compile(rf"[\s{CHECKED}{UNCHECKED}]+")
 _LINKED = re.compile(
     f"{LINK}([^{SUPERSCRIPT}-{UNCHECKED}]*){LINK_TEXT}([^{LINK}-{END_OF_LINK}]*){END_OF_LINK}"
 )
@@ -64,7 +64,7 @@ def write_out(line: str) -> tuple[str, list[str]]:
     """
     if not _MARK.search(line):
         return line, []
-    if _ONLY_BOXES.fullmatch(line):
+    if ONLY_BOXES.fullmatch(line):
         return "", []
     links: dict[str, None] = {}  # in their order
     for address, words in _LINKED.findall(line):

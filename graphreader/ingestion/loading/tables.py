@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from graphreader.ingestion.loading.lists import number_of
 
 _MOST_COLUMNS, _MOST_ROWS = 1_000, 65_534  # of a merged cell (HTML standard, section 4.9.11)
-_CURRENCIES = ("$", "€", "£", "¥")
+_CURRENCIES = ("$", "€", "£", "¥", "US$", "C$", "A$")
 _FIRST_OF_NUMBER = tuple("0123456789(-–—−.")
 _LONGEST_REPEATED = 100  # characters of a merged cell that is repeated
 
@@ -20,6 +20,7 @@ class GridCell:
     rows: int
     text: str = ""
     is_layout: bool = False
+    is_joined: bool = False  # with a sign in the next cell
 
     @classmethod
     def of(cls, attributes: Mapping[str, str]) -> "GridCell":
@@ -50,18 +51,29 @@ class _Place:
 
 
 def with_signs(cells: list[GridCell]) -> list[GridCell]:
-    """Join the sign of a currency, or a closing bracket, in a cell of its own with its number."""
+    """Join the sign of a currency, a percent sign or a closing bracket with its number.
+
+    Signs stand in cells of their own, as in annual reports.
+    """
     joined: list[GridCell] = []
     for cell in cells:
         before = joined[-1] if joined and joined[-1].rows == cell.rows else None
         is_number = before and before.text in _CURRENCIES and cell.text[:1] in _FIRST_OF_NUMBER
-        is_end = before and cell.text in (")", ")%") and before.text.startswith(("(", "$(", "€("))
+        is_end = before and (
+            (cell.text in (")", ")%", "%)") and _is_open(before.text))
+            or (cell.text == "%" and before.text[-1:].isdigit())
+        )
         if before and before.text and cell.text and (is_number or is_end):
             before.text += cell.text
             before.columns += cell.columns
+            before.is_joined = True
         else:
             joined.append(cell)
     return joined
+
+
+def _is_open(amount: str) -> bool:
+    return amount.lstrip("USCA$€£¥ ").startswith("(") and ")" not in amount
 
 
 def lay_out(rows: list[GridRow], room: int) -> int:
@@ -94,7 +106,8 @@ def lay_out(rows: list[GridRow], room: int) -> int:
             fields += [""] * (first - len(fields))
             if place.is_own and text:
                 fields.append(text)
-            repeated = text if len(text) <= _LONGEST_REPEATED else ""
+            is_repeated = len(text) <= _LONGEST_REPEATED and not place.cell.is_joined
+            repeated = text if is_repeated else ""
             fields += [repeated] * (last - len(fields))
             room -= (last - first) * (len(repeated) + 3)
         row.line = _joined(fields) if fields else line[0].cell.text
