@@ -14,6 +14,7 @@ import regex
 from graphreader.text.scripts import CJK, HAN, HAN_RUN
 from graphreader.text.words import (
     CHINESE_JOINTS,
+    MAY,
     MONTHS,
     fold,
     is_common,
@@ -96,6 +97,7 @@ def key_elements_of(fact: str, recurring: frozenset[str] = frozenset()) -> list[
     `recurring` are the probable Chinese words of the whole text, from `recurring_han`.
     """
     dates = [*_DATE.findall(fact), *_YEAR.findall(fact)]
+    dates += MAY.findall(_mask(fact, dates))
     rest = _mask(fact, dates)
     signed = _SIGNED.findall(rest)
     special = [*signed, *names_of(_mask(rest, signed)), *dates, *_NUMBER.findall(rest)]

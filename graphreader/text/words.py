@@ -74,6 +74,15 @@ _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 _GROUPS = re.compile(r"(?<![\d.,])\d{1,3}([.,'’ ])\d{3}(?:\1\d{3})*+([.,]\d++)?(?![.,]?\d)")
 _CODE = re.compile(r"(?<![^\W_])([A-Z]{1,6})-(\d++)(?![^\W_])")  # F-16 is F16, too
 _DOTTED = re.compile(r"(?<![\w.])\.[A-Z]\w+")  # .NET
+_LINE_END_WITHIN = re.compile(rf"(?<=[{HAN}{KANA}])[^\S\n]*+\n[^\S\n]*+(?=[{HAN}{KANA}])")
+MAY = regex.compile(
+    r"(?<=\b(?i:in|of|on|by|since|until|before|after|during|early|late|mid|last|next|from|to)[ -]"
+    r"|\d(?:st|nd|rd|th|\.)? )May\b|\bMay(?=,? \d)"
+)
+"""A pattern of the name of the month, by the words before and after it: "may" is a stop word."""
+
+# Letters that no decomposition turns into ordinary letters.
+_LETTERS = str.maketrans({"ı": "i", "ø": "o", "ł": "l", "đ": "d", "œ": "oe", "æ": "ae"})
 _CUT = regex.compile(
     r"(?<![\p{L}\p{M}\-\u2010/.@])([\p{L}\p{M}]{2,}+)[-\u2010][^\S\n]*+\n[^\S\n]*+"
     r"(\p{Ll}[\p{L}\p{M}]*+)(?![-\u2010/@]|\.\w)"
@@ -106,7 +115,7 @@ def fold(word: str) -> str:
     """Turn a word to lower case, without accents and possessive 's."""
     word = word.replace("’", "'").casefold()
     if not word.isascii():
-        decomposed = unicodedata.normalize("NFKD", word)
+        decomposed = unicodedata.normalize("NFKD", word.translate(_LETTERS))
         word = "".join(sign for sign in decomposed if unicodedata.combining(sign) in _KEPT_MARKS)
     return word.removesuffix("'s").rstrip("'.")
 
@@ -200,29 +209,32 @@ def terms_of(text: str) -> frozenset[str]:
     words += ["".join(parts) for parts in _CODE.findall(text)]
     if "\n" in text:
         words += ["".join(parts) for parts in _CUT.findall(text)]
+        text = _LINE_END_WITHIN.sub("", text)
     is_mixed = len(words) == 1 or not text.isupper()
     terms = {_term(word, is_mixed) for word in words}
-    return frozenset((*filter(None, terms), *letter_terms(text)))
+    may = ("may",) if "May" in text and MAY.search(text) else ()
+    return frozenset((*filter(None, terms), *may, *letter_terms(text)))
 
 
 def words_with_forms(text: str) -> list[tuple[str, tuple[str, ...]]]:
     """List the words and numbers of a text, each with the terms of its forms, most of them none.
 
-    Only a number with groups ("20 000", "3.500") and a code ("B-52", ".NET") have some: a text that
-    has any of them has the number or the code.
+    Only a number with groups ("20 000", "3.500"), a code ("B-52", ".NET") and the month May have
+    some: a text that has any of them has the number, the code or the month.
     """
     found = chain(
-        ((match, _forms_of_number(match)) for match in _GROUPS.finditer(text)),
-        ((match, (fold("".join(match.groups())),)) for match in _CODE.finditer(text)),
-        ((match, (fold(match[0]),)) for match in _DOTTED.finditer(text)),
+        ((match.span(), _forms_of_number(match)) for match in _GROUPS.finditer(text)),
+        ((match.span(), (fold(match[1] + match[2]),)) for match in _CODE.finditer(text)),
+        ((match.span(), (fold(match[0]),)) for match in _DOTTED.finditer(text)),
+        ((match.span(), ("may",)) for match in MAY.finditer(text)),
     )
     pieces: list[tuple[str, tuple[str, ...]]] = []
     at = 0
-    for match, forms in sorted(found, key=lambda one: one[0].start()):
-        if forms and match.start() >= at:
-            pieces += [(word, ()) for word in words_of(text[at : match.start()])]
-            pieces.append((match[0], forms))
-            at = match.end()
+    for (start, end), forms in sorted(found):
+        if forms and start >= at:
+            pieces += [(word, ()) for word in words_of(text[at:start])]
+            pieces.append((text[start:end], forms))
+            at = end
     return pieces + [(word, ()) for word in words_of(text[at:])]
 
 
