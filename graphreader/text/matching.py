@@ -97,7 +97,7 @@ _SPLIT = regex.compile(
     | [\p{{N}}^]¦[.,:/·٫٬*\[+]-?\p{{N}} | \p{{N}}[.,:/·٫٬*\[+]-?¦\p{{N}}  # 1,250; 17.5; 10:30
     | \.¦\p{{N}}                                                  # .5
     | (?:{_SIGN_BEFORE}\(?\ ?\p{{Sc}}?|\p{{Sc}})\ ?¦\p{{Sc}}?\ ?\p{{N}}  # - 42; < 3; $ 5
-    | \p{{N}}[°'"]\ ?¦\ ?\p{{N}}                                  # 6' 2"
+    | \p{{N}}[°'"]\ ?¦\ ?\p{{N}} | \p{{N}}¦\ ?[×⋅·±]\ ?\p{{N}}  # 6' 2"; 3 × 10
     | (?<!\p{{N}})\p{{N}}{{1,3}}\ ?¦\ ?\p{{N}}{{3}}(?!\p{{N}})     # 2 000 000
     | \p{{N}}\ ?¦\ ?\p{{N}}+/\p{{N}}                              # 1 1/2
     | \p{{N}}¦(?:\p{{So}}|\ ?[{_PERCENT}]|\ ?\p{{Sc}}(?!\ ?\p{{N}}))  # 5%; 5 €
@@ -116,8 +116,10 @@ _BULLET = regex.compile(
 _LONG_DASHES = ("--", "‒", "–", "—", "―")
 # The text before a closing quotation mark; before feet and inches no quotation is open.
 _QUOTATION = regex.compile(
-    r"(?<!\w)(?:[\"“„«](?=\S)[^\"“”„«»\n]*|['‘‚‹](?=\S)(?:[^'‘’‚‹›\n]|(?<=\w)['’](?=\w))*)\Z"
+    rf"(?:(?:[“„«»]|(?<!{_WORD})[\"”])(?=\S)[^\"“”„«»]*"
+    rf"|(?:[‘‚‹]|(?<!{_WORD})')(?=\S)(?:[^'‘’‚‹›]|(?<=\w)['’](?=\w))*)\Z"
 )
+_MEASURES = "'\"‘’“”´′″"  # feet and inches, minutes and seconds
 _NOTE_MARKS = regex.compile(
     rf"(?:(?<=\p{{L}}{{3}}|[^\p{{N}}][.,;:!?…\"'”’»)。，；！？])(?:\[(?:\d{{1,3}}|note\ \d+)\])+"
     rf"|(?<=[^\p{{N}}][.,;:!?…\"”»])[¹²³⁰⁴-⁹]+)(?=[\s\p{{P}}{_UNSPACED}]|\Z)(?!\()"
@@ -313,16 +315,17 @@ class _Folded:
         before, after = self.text[max(0, at - _NEAR) : at], self.text[at : at + _NEAR]
         start = self.starts[at]
         left = self.original[max(0, start - _WINDOW) : start]
-        if before[-1].isdigit() and after[0] in "'\"" and not _QUOTATION.search(left):
-            return True  # feet or inches
+        may_measure = before[-1].isdigit() and self.original[start] in _MEASURES
+        if may_measure and not _QUOTATION.search(left):
+            return True
         signs = {self.original[self.starts[at - 1]], self.original[start]}
         if "。" in signs and not before[-1].isdigit() and not after[0].isdigit():
             return False
         if self.original.startswith(_LONG_DASHES, start) and not _WORD_SIGN.match(after[1:]):
             after = after[1:]
         around = f"{before}{_BORDER}{after}"
-        inside = _SPLIT.search(around) or _SPLIT.search(_MARK.sub("", around))
-        return bool(inside) and not _BULLET.search(left)
+        inside = any(_SPLIT.search(one) for one in {around, _MARK.sub("", around)})
+        return inside and not _BULLET.search(left)
 
     def _same_hyphens(self, text: "_Folded", at: int) -> bool:
         """Whether hyphens stand at the same places; one at the end of a line may stand or not."""

@@ -84,6 +84,10 @@ def test_inventions_are_not_found(quote: str) -> None:
         ("lost 8% of it at 3 °C", "lost 8 % of it at 3°C"),
         ('he cried "they were 60" and fled', "they were 60"),
         ("he cried ‘they were 60’ and didn't stay", "they were 60"),
+        ("er rief „es waren\n60“ und ging", "es waren 60"),
+        ("他说“一共有60”就走了", "一共有60"),
+        ('他说"一共有60"就走了', "一共有60"),
+        ("母は「全部は60」と言った", "全部は60"),
         ("“I sold the barn—” she began", "I sold the barn"),
         ("| 60 geese | for x = 90 days", "60 geese"),
         ("She slept.He woke", "She slept"),
@@ -152,6 +156,7 @@ def test_typography(text: str, quote: str) -> None:
         ("cost €6 million, or 80 €", ["6 million", "6 million, or 80 €", "€6 million, or 80"]),
         ("is 5' 11\" tall", ["is 5", "is 5'", "is 5' 11", '11" tall']),
         ('is 70" wide, 40′ long', ["is 70", "is 70'", 'is 70" wide, 40']),
+        ('he said "yes" of 70” wood, of 3 × 10⁶', ['yes" of 70', "wood, of 3"]),
         ("Ruth sang [not] of 20 m² here", ["Ruth sang of", "20 m here"]),
     ],
 )
