@@ -20,7 +20,7 @@ CLOSING = r"[\"'”’»)\]}」』）】》〉*_]*+(?:\[(?:\d{1,3}|[a-z]|note \d
 FULL_STOPS = "。！？；｡।॥؟۔။។։።།"
 
 ENDS = re.compile(
-    rf"(?:(?<![.!?])[.!?]++|(?<!…)…++){CLOSING}(?=\s|\Z)"
+    rf"(?:(?<![.!?])[.!?]++|(?<!…)…++){CLOSING}(?:[ \xa0\u202f]»)?(?=\s|\Z)"
     rf"|[{FULL_STOPS}]+[{FULL_STOPS}…]*{CLOSING}"
     rf"|…{{2,}}{CLOSING}"
     rf"|(?<=[{CJK}])[.!?．]+{CLOSING}(?=[{CJK}“「『])"

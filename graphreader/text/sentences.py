@@ -21,6 +21,11 @@ _WORD_BEFORE = re.compile(r"[^\s(\[{\"'“‘«—]+\Z")
 _OPENING = re.compile(r"[\"'“‘«(\[{「『（【《*_¿¡—–-]*")
 _NEXT_WORD = re.compile(r"[A-Za-z]++(?![.\w])")
 _ENUMERATOR = re.compile(r"(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})\Z")
+# "3. Mai" and "z. B." of German.
+_GERMAN_MONTH = re.compile(
+    r"(?:Jan|Feb|Jänner|März|April|Mai|Jun|Jul|August|Sept|Okt|Nov|Dez)(?:uar|ruar|i|ember|ober)?\b"
+)
+_LETTER_WITH_STOP = re.compile(r"[^\W\d_]\.")
 _INITIAL = re.compile(r"(?:[^\W\d_]\.)*[A-Z]\Z|(?:[A-Z]\.-)+[A-Z]\Z")
 _SAYING = re.compile(
     r"(?:[A-Z][\w'’.]*\s+){1,3}(?:said|asked|replied|answered|cried|exclaimed|whispered|shouted"
@@ -111,6 +116,10 @@ def _is_abbreviation(text: str, begin: int, match: re.Match[str], after: int, en
     word = before.group()
     low = word.lower()
     if low in _NEVER_LAST or (before.start() == begin and _ENUMERATOR.match(word)):
+        return True
+    if word.isdigit() and len(word) < 3 and _GERMAN_MONTH.match(text, after, end):
+        return True
+    if len(word) == 1 and word.islower() and _LETTER_WITH_STOP.match(text, after, end):
         return True
     if low in _BEFORE_NUMBER and after < end and text[after].isdigit():
         return True

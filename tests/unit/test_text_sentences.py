@@ -36,6 +36,8 @@ def sentences(text: str) -> list[str]:
         "George W. Bush and J.R.R. Tolkien wrote to J.-P. Sartre on Oct. 5 about Node.js.",
         "They waited ... and waited.",
         "1. First comes the flour.",
+        "Er kam am 3. Mai 1931, z. B. Ada, in die Str. 5.| Es war alt.",
+        "« Bonjour ! » et il partit.| « Non. »| Il partit.| »Nein«",
         '"Where?" he asked.',
         "“Stop!” Prince Andrew cried to them.",
     ],
