@@ -99,7 +99,9 @@ def test_html_encoding() -> None:
         ("H<sub>2</sub>O, CO<sub>2</sub>, 10<sub>2</sub>", "H2O, CO2, 10_2"),
         ("x<sub>1</sub><sup>2</sup>", "x1^2"),
         ("1<sup>1</sup>/<sub>2</sub> hours, <sup>3</sup>&frasl;<sub>4</sub>", "1 1/2 hours, 3/4"),
-        ("3<sup>1</sup>/2 cups", "3 1/2 cups"),
+        ("3<sup>1</sup>/2 cups, <sup>3</sup>/4", "3 1/2 cups, 3/4"),
+        ("10<sup>3</sup>/2 and x<sup>2</sup>/4", "10^3/2 and x^2/4"),
+        ("10<sup>1</sup>/2 and 7<sup>5</sup>/9", "10^1/2 and 7^5/9"),
         ("Revenue<sup>(1)</sup>", "Revenue (1)"),
         ("p&lt;0.05<sup>*</sup>", "p<0.05 [*]"),
         ("e<sup>-x</sup> and 2<sup>n+1</sup>", "e^-x and 2^(n+1)"),
@@ -153,6 +155,13 @@ def test_superscripts(body: str, text: str) -> None:
             "</semantics></math>",
             "x",
         ),
+        ("<math><msqrt><mn>2</mn><mi>x</mi></msqrt><mo>+</mo><mn>1</mn></math>", "√(2x)+1"),
+        (
+            "<span class=katex><math><mi>x</mi></math><span class=katex-html aria-hidden=true>"
+            "<span>x</span></span></span>y",
+            "xy",
+        ),
+        ("<span class=katex><span class=katex-html>x+1</span></span>", "x+1"),
         ("<math><msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup></math>", "xi^2"),
     ],
 )
@@ -166,6 +175,8 @@ def test_formulas(body: str, text: str) -> None:
     [
         ("was <del>100</del> <ins>80</ins>, <s>50</s> 40, <strike>x</strike>y", "was 80, 40, y"),
         ("a <s>b<p>c<p>d", "a\n\nc\n\nd"),
+        ("a <span style='color:red;text-decoration: line-through'>b</span>c", "a c"),
+        ("a <span style='text-decoration: underline; x: line-through'>b</span>c", "a bc"),
         ("<del><p>old</p></del><p>new</p>", "new"),
         ("<p>a<del>b</p><p>c</p>", "a\n\nc"),
     ],
@@ -330,6 +341,10 @@ def test_hidden(body: str, text: str) -> None:
             "a b [b](https://a.example/) | c",
         ),
         ("<h2>Install<a class=headerlink href='#install'>¶</a></h2>", "Install"),
+        ("<p>n <a href='#r'>↩</a> <a href='#r-2'>↩<sup>2</sup></a>", "n"),
+        ("<p>see <a href='#issue-1'>#1</a>", "see #1"),
+        ("<h2>Mill<span class=mw-editsection>[edit]</span></h2>", "Mill"),
+        ("<p>1986<a data-type=noteref href='ch1.html#idm45'>1</a> by", "1986 [1] by"),
         (
             "<p>x<sup><a href='#n1'>1</a></sup></p><ol><li id=n1>Note <a href='#back'>↑</a></ol>",
             "x [1]\n\n[1] Note",

@@ -46,8 +46,8 @@ _FORMULAS = {  # the signs between the parts of a formula's element
     "msub": notation.SUBSCRIPT,
     "msubsup": notation.SUBSCRIPT + "^",
 }
-_FIRST_SIGNS = {"sub": notation.SUBSCRIPT, "q": "“", "rt": "", "rtc": ""}
-_LAST_SIGNS = {"sub": notation.END, "q": "”"}
+_FIRST_SIGNS = {"msqrt": "√(", "sub": notation.SUBSCRIPT, "q": "“", "rt": "", "rtc": ""}
+_LAST_SIGNS = {"msqrt": ")", "sub": notation.END, "q": "”"}
 _LIST_OR_TABLE = _LISTS | _tags("li table tbody td tfoot th thead tr")
 _KNOWN = (
     _LINES | _PARAGRAPHS | _INVISIBLE | _DELETED | _RUBY | _LIST_OR_TABLE
@@ -61,7 +61,8 @@ _SPACES = re.compile(r"[ \t\n\f\r]+")
 _HIDDEN = re.compile(
     r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE
 )
-_LINE_NUMBERS = _tags("linenos gutter rouge-gutter lineno")  # classes beside code
+_STRUCK = re.compile(r"text-decoration(?:-line)?\s{0,9}:[^;]{0,60}?\bline-through\b", re.IGNORECASE)
+_LINE_NUMBERS = _tags("linenos gutter rouge-gutter lineno")  # classes of code listings
 _STYLED = _tags("font span")
 _POSITION = re.compile(
     r"vertical-align\s*:\s*(?:super|(sub))\b|position\s*:\s*relative\s*;\s*top\s*:\s*-",
@@ -70,6 +71,7 @@ _POSITION = re.compile(
 _NOTE_ATTRIBUTES = re.compile(r"\b(?:doc-)?noteref\b|\bfootnote-?ref\b", re.IGNORECASE)
 _NOTE_ADDRESS = re.compile(r"#_?(?:fn|ftn|edn|cite|\w*note)", re.IGNORECASE)
 _POINTERS = _tags("↑ ↩ ↩︎ ⏎ ^ ¶ § # 🔗")  # links to a note's or a heading's own place
+_POINTER = re.compile("[↩↑]\ufe0e?\\d{1,3}")  # one of several
 _PICTURE_FILE = re.compile(r"\S+\.(?:jpe?g|png|gif|svg|webp)", re.IGNORECASE)
 _SIMPLE_TERM = re.compile(r"[\w.,%]*|\(.*\)")
 _FEW_PARTS = 12  # of a note mark or a term of a formula
@@ -175,6 +177,7 @@ class _Target:
         self._counts = dict.fromkeys(("heading", "li", "math", "pre"), 0)  # visible open elements
         self._invisible = 0  # number of open invisible elements
         self._words = self._marks = 0  # so far
+        self._formula_end = -1  # words up to the end of the last formula
         self._lists: list[List] = []
         self._tables: list[list[tables.GridRow]] = []
         self._groups: list[int] = []
@@ -188,6 +191,8 @@ class _Target:
         self._take_metadata(tag, attributes)
         if tag in _STYLED and (position := _POSITION.search(attributes.get("style", ""))):
             tag = "sub" if position[1] else "sup"
+        elif tag in _STYLED and _STRUCK.search(attributes.get("style", "")):
+            tag = "s"
         parent = self._open[-1] if self._open else _PLAIN
         if tag in _RUBY and parent.tag in _RUBY:
             self._open[-1] = _PLAIN
@@ -251,6 +256,8 @@ class _Target:
         classes = attributes.get("class", "").split()
         return (
             (tag in ("td", "pre") and not _LINE_NUMBERS.isdisjoint(classes))
+            or "mw-editsection" in classes
+            or ("katex-html" in classes and self._words == self._formula_end)  # its second form
             or attributes.get("hidden", "until-found").lower() != "until-found"
             or attributes.get("role") == "navigation"
             or bool(_HIDDEN.search(attributes.get("style", "")))
@@ -351,6 +358,7 @@ class _Target:
                 self._end_list_or_table(element)
         if element.tag in self._counts:
             self._counts[element.tag] -= 1
+        self._formula_end = self._words if element.tag == "math" else self._formula_end
         if element.end:
             self._end_term(element)
         self._separate(element.tag)
@@ -406,7 +414,7 @@ class _Target:
         is_inside = "#" in element.address and ":" not in element.address
         if is_inside or _NOTE_ADDRESS.search(element.address):
             self._anchors.append(element)
-            kinds = (attributes.get(one, "") for one in ("epub:type", "role", "class"))
+            kinds = (attributes.get(one, "") for one in ("epub:type", "data-type", "role", "class"))
             element.is_note = bool(_NOTE_ATTRIBUTES.search(" ".join(kinds)))
 
     def _end_link(self, element: _Element) -> None:
@@ -424,7 +432,7 @@ class _Target:
                 self.parts.append(notation.END)
                 self._keep_note(address, text)
                 return
-        if text in _POINTERS and "#" in address:
+        if (text in _POINTERS or _POINTER.fullmatch(text or "")) and "#" in address:
             del self.parts[first:]
         elif address.startswith(("http://", "https://", "mailto:")) and self._words > element.words:
             if address.startswith("mailto:"):

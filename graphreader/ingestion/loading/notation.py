@@ -27,6 +27,7 @@ ONLY_BOXES = re.compile(rf"[\s{CHECKED}{UNCHECKED}]+")
 _LINKED = re.compile(
     f"{LINK}([^{SUPERSCRIPT}-{UNCHECKED}]*){LINK_TEXT}([^{LINK}-{END_OF_LINK}]*){END_OF_LINK}"
 )
+_DENOMINATORS = ("2", "3", "4", "5", "8", "16", "32")  # of fractions without a subscript
 _FRACTION = re.compile(
     rf"(\d)?[{SUPERSCRIPT}{NOTE}]\s*(\d+)\s*{END}\s*[/⁄∕]\s*(?:{SUBSCRIPT}\s*(\d+)\s*{END}|(\d+))"
 )
@@ -99,14 +100,23 @@ def _says(words: str, address: str) -> bool:
 def _plain(line: str) -> str:
     """Replace all marks but links."""
     line = _WORDS_AT_PICTURE.sub(" ", line)
-    line = _FRACTION.sub(
-        lambda one: f"{one[1]} {one[2]}/{one[3] or one[4]}".removeprefix("None "), line
-    )
+    line = _FRACTION.sub(_fraction, line)
     for _ in range(_NESTED):
         line, number = _SHIFTED.subn(_shifted, line)
         if not number:
             break
     return line.translate(_DROPPED)
+
+
+def _fraction(match: re.Match[str]) -> str:
+    """Write a fraction, and leave an exponent before a slash as it is."""
+    whole, top, lower, plain = match.groups()
+    if plain:
+        before = match.string[max(0, match.start() - 1) : match.start()] + (whole or "")
+        is_power = before == "10" or before[-1:].isalpha() or before[-1:] == ")"
+        if is_power or plain not in _DENOMINATORS or len(top) > 2 or int(top) >= int(plain):
+            return match[0]
+    return f"{whole} {top}/{lower or plain}" if whole else f"{top}/{lower or plain}"
 
 
 def _shifted(match: re.Match[str]) -> str:
