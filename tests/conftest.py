@@ -36,6 +36,9 @@ CACHE = Path(os.environ.get("GRAPHREADER_CACHE") or CACHE)
 # What is cleared below, for tests/live alone, and only where a person switches them on.
 LIVE = dict(os.environ) if os.environ.get("GRAPHREADER_LIVE") == "1" else {}
 
+WEIGHTS = os.environ.get("GRAPHREADER_TEST_WEIGHTS")
+"""The file of a small model for tests/model, which `make test-model` names."""
+
 PERSONAL = ("NEO4J_", "OPENAI_", "GRAPHREADER_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_")
 for name in list(os.environ):
     if name.startswith(PERSONAL) or name.upper().endswith(("_API_KEY", *servers.PROXIES)):

