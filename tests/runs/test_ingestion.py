@@ -311,8 +311,10 @@ def test_deleted_meanwhile(
         if len(asked_for) == first:
             await asyncio.to_thread(delete)
             deleted.set()
-        while len(asked_for) >= first and not deleted.is_set():
-            await asyncio.sleep(0.01)
+        if len(asked_for) >= first:
+            while not deleted.is_set():
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.6)  # longer than it takes to be noticed
         return world.extraction(FACTS)(task)
 
     decider = world.scripted(FACTS, {ExtractionTask: reply})

@@ -192,6 +192,7 @@ def values(name: str, text: str, corpus: str, ids: Mapping[str, list[str]]) -> l
     if name == "read/search_facts":
         known["queries"] = [[["ada"], ["lantern"]]]
         known["title_queries"] = [["one", "two"]]
+        known["counted"] = [["ada", "lantern"]]
     wanted = sorted(set(re.findall(r"\$(\w+)", text)))
     return [dict(zip(wanted, one, strict=True)) for one in product(*map(known.__getitem__, wanted))]
 
