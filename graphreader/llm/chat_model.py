@@ -255,13 +255,14 @@ class LanguageModelDecider:
     ) -> _Reply[D]:
         """Send one request, changed as often as the service rejects it, and return the reply."""
         capabilities = self._capabilities
+        longest = task.reply_tokens  # which an extraction counts anew
         while True:
             prompt = self._fit(task, correction)
             without, reasons = capabilities.without, capabilities.reasons
             # Reasoning tokens are allowed only as far as the budget has them.
-            left = budget.left(task.phase) - prompt.tokens - task.reply_tokens
+            left = budget.left(task.phase) - prompt.tokens - longest
             room = min(ROOM_TO_THINK, left) if reasons else 0
-            limit = min(task.reply_tokens + int(max(0, room)), capabilities.most)
+            limit = min(longest + int(max(0, room)), capabilities.most)
             listener = on_token if task.streamed and capabilities.streams else None
             watched = self.watches_replies and capabilities.streams and capabilities.counts_streams
             streamed = listener is not None or watched

@@ -31,21 +31,16 @@ def blocks_of(text: str) -> Iterator[Block]:
 
     A table has two rows or more: lines with "|" or with tabs. Code stands between fences.
     """
-    code = iter([*code_spans(text), (len(text), len(text))])
-    begin, end = next(code)
     block: Block | None = None
-    for (start, stop), after_blank in lines_of(text):
+    for (start, stop), after_blank, code in lines_with_code(text):
         line = text[start:stop]
-        if block and (after_blank or start >= begin or not _goes_on(block, line)):
+        if block and (after_blank or code or not _goes_on(block, line)):
             if _is_whole(text, block):
                 yield block
             block = None
-        if start >= end:
-            begin, end = next(code)
-        if start == begin:
-            yield Block("code", begin, end, line.strip("` \t"))
-        elif start > begin:
-            continue
+        if code:
+            if start == code[0]:
+                yield Block("code", *code, line.strip("` \t"))
         elif block:
             block = block._replace(end=stop)
         elif mark := _ITEM.match(line):
@@ -64,6 +59,16 @@ def _goes_on(block: Block, line: str) -> bool:
 
 def _is_whole(text: str, block: Block) -> bool:
     return block.kind != "table" or "\n" in text[block.start : block.end]
+
+
+def lines_with_code(text: str) -> Iterator[tuple[Span, bool, Span | None]]:
+    """Yield the lines that are not blank, as `lines_of` does, each with the code that it is in."""
+    codes = code_spans(text)
+    code = next(codes, None)
+    for line, after_blank in lines_of(text):
+        if code and line[0] >= code[1]:
+            code = next(codes, None)
+        yield line, after_blank, code if code and line[0] >= code[0] else None
 
 
 def code_spans(text: str) -> Iterator[Span]:

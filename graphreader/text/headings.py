@@ -12,7 +12,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from graphreader.documents import Heading
-from graphreader.text.blocks import code_spans
+from graphreader.text.blocks import lines_with_code
 from graphreader.text.lines import lines_of
 from graphreader.text.scripts import HAN
 from graphreader.text.words import MONTHS
@@ -246,11 +246,7 @@ def _is_title(line: _Line, level: int, following: _Line | None) -> bool:
 
 def _lines(text: str) -> Iterator[_Line]:
     """Yield the lines that are not blank, outside of code."""
-    code = iter(code_spans(text))
-    begin, end = next(code, (len(text), len(text)))
-    lines = ((span, above) for span, above in lines_of(text))
-    for (span, above), (_, below) in pairwise(chain(lines, [((0, 0), True)])):
-        while span[0] >= end > begin:
-            begin, end = next(code, (len(text), len(text)))
-        if span[0] < begin:
-            yield _Line(span[0], text[span[0] : span[1]], above or not span[0], below)
+    lines = chain(lines_with_code(text), [((0, 0), True, None)])
+    for ((start, end), above, code), (_, below, _) in pairwise(lines):
+        if not code:
+            yield _Line(start, text[start:end], above or not start, below)

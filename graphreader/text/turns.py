@@ -11,7 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from graphreader.documents import Heading
-from graphreader.text.blocks import code_spans
+from graphreader.text.blocks import lines_with_code
 from graphreader.text.headings import DATE, SECTION
 from graphreader.text.lines import lines_of
 from graphreader.text.scripts import HAN, KANA
@@ -124,14 +124,10 @@ def _paragraphs(text: str) -> int:
 
 def _starts(text: str) -> Iterator[_Start]:
     """Yield the lines that may begin a turn, outside of code."""
-    code = chain(code_spans(text), [(len(text), len(text))])
-    begin, end = next(code)
     before = ""  # the end of the line before, "" after a blank line
-    for (at, stop), after_blank in lines_of(text):
-        if at >= end:
-            begin, end = next(code)
+    for (at, stop), after_blank, code in lines_with_code(text):
         before = "" if after_blank else before
-        match = None if at >= begin else _TURN.match(text, at, min(stop, at + 3 * LONGEST_NAME))
+        match = None if code else _TURN.match(text, at, min(stop, at + 3 * LONGEST_NAME))
         if match and (start := _start(text, match, stop, before)):
             yield start
         before = text[stop - 1 : stop]

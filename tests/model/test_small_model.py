@@ -1,4 +1,4 @@
-"""What holds for any model, tried with a small one: schemas, facts, citations, usage, ends."""
+"""Properties that hold for any model, tried with a small one: schemas, facts, citations, usage."""
 
 import asyncio
 import signal

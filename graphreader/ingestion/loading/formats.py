@@ -1,8 +1,7 @@
-"""Parsers of file formats: Markdown, PDF, DOCX and EPUB, and the table of all formats.
+"""The table of all file formats, and the parsers of PDF, DOCX and EPUB.
 
 READERS maps each file extension to a function from bytes to `Content`; a file without an extension
-is plain text. An unreadable file raises a
-DocumentError with the remedy. A PDF needs a text layer.
+is plain text. An unreadable file raises a DocumentError with the remedy. A PDF needs a text layer.
 """
 
 import logging

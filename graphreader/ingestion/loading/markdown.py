@@ -55,6 +55,7 @@ _IMPORTS = re.compile(  # statements of JavaScript, each on its own line, but fo
     re.VERBOSE,
 )
 _HASHES = re.compile(r" {0,3}#")
+_LINE_FEED = re.compile("\n")
 _MOST_LINES = 4  # of an underlined title and its line; a longer one is a paragraph and a rule
 _ATTRIBUTES = re.compile(r"\s{0,3}\{#[\w:.-]{1,99}(?:\s[^{}]{0,99})?\}\Z")  # "Title {#address}"
 
@@ -100,10 +101,10 @@ def _parsed(text: str, body: int) -> tuple[str, list[Heading]]:
             comments += _comments_in_line(text, start, end, signs)
         if token.type == "heading_open" and len(headings) <= MAX_HEADINGS:
             is_hashed = _HASHES.match(text, start)
-            lines = (token.map or [0, 0])[1] - (token.map or [0, 0])[0]
+            top, bottom = token.map or (0, 0)  # lines
             title = _without(content, _comments_in_line(content, 0, len(content), signs))
             title = _ATTRIBUTES.sub("", title.strip()).replace("\n", " ")
-            if title and (is_hashed or (token.level == 0 and lines <= _MOST_LINES)):
+            if title and (is_hashed or (token.level == 0 and bottom - top <= _MOST_LINES)):
                 headings.append(Heading(start, title, int(token.tag[1])))
     cuts = _with_lines(text, comments)
     visible = _without(text, cuts)
@@ -130,9 +131,7 @@ def _blocks(text: str, start: int) -> Iterator[tuple[Token, str, int, int]]:
         return
     while start < len(text):
         end = text.find("\n", start + size) + 1 or len(text)
-        starts = [start, *(one.end() for one in re.finditer("\n", text[start:end]))]
-        starts[1:] = [start + one for one in starts[1:]]
-        starts.append(end)
+        starts = [start, *(one.end() for one in _LINE_FEED.finditer(text, start, end)), end]
         tokens = _BLOCKS.parse(text[start:end])
         last = len(tokens)
         if end < len(text):
