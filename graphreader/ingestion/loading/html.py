@@ -7,15 +7,23 @@ A table row is one line, `a | b`; a list item begins with `- ` or its number, `4
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from html import escape
 
 from lxml import etree
 
-from graphreader.documents import Heading, Skipped
+from graphreader.documents import Skipped
 from graphreader.ingestion.loading import notation, tables
 from graphreader.ingestion.loading.content import Content, read_text
-from graphreader.ingestion.loading.lists import BULLET, Item, List
+from graphreader.ingestion.loading.layout import (
+    HeadingStart,
+    Layout,
+    Mark,
+    Part,
+    Verbatim,
+    row_cells,
+    squeezed,
+)
+from graphreader.ingestion.loading.lists import Item, List
 
 
 def _tags(names: str) -> frozenset[str]:
@@ -57,7 +65,6 @@ _KNOWN = (
 _META = _tags("author date description keywords article:published_time")
 _ENCODING = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""")
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-_SPACES = re.compile(r"[ \t\n\f\r]+")
 _HIDDEN = re.compile(
     r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE
 )
@@ -75,7 +82,6 @@ _POINTER = re.compile("[↩↑]\ufe0e?\\d{1,3}")  # one of several
 _PICTURE_FILE = re.compile(r"\S+\.(?:jpe?g|png|gif|svg|webp)", re.IGNORECASE)
 _SIMPLE_TERM = re.compile(r"[\w.,%]*|\(.*\)")
 _FEW_PARTS = 12  # of a note mark or a term of a formula
-_LONGEST_ROW = 1_000  # characters; a longer row with paragraphs in it is page layout
 _REPEATS = 100_000  # characters of repeated cells in a page, and twice its size
 
 
@@ -95,14 +101,14 @@ def read_html(data: bytes, shown: str) -> Content:
         parser.feed(source[start : start + (1 << 20)])
     parser.feed(target.sentinel)
     parser.close()
-    layout = _Layout()
+    layout = Layout()
     for part in target.parts:
         layout.add(part)
-    layout.add(_Mark.PARAGRAPH)
+    layout.add(Mark.PARAGRAPH)
     unread = [] if target.is_whole else [Skipped("the end of the page", "a tag without an end")]
     return Content(
         "".join(layout.pieces),
-        _squeezed("".join(target.title)).strip(),
+        squeezed("".join(target.title)).strip(),
         {**target.metadata, **page.metadata},
         headings=tuple(layout.headings),
         skipped=(*page.skipped, *unread),
@@ -115,30 +121,6 @@ def declared_encoding(data: bytes) -> str:
     """The name of the encoding that a page declares, "" without one."""
     declared = _ENCODING.search(data[:2048])
     return declared[1].decode("ascii") if declared else ""
-
-
-class _Mark(Enum):
-    """A boundary between pieces of text."""
-
-    LINE = "line"
-    BREAK = "one more line"
-    PARAGRAPH = "paragraph"
-    END_OF_HEADING = "end of heading"
-    END_OF_ITEM = "end of list item"
-
-
-@dataclass(frozen=True, slots=True)
-class _Heading:
-    """The start of a heading of a level from 1."""
-
-    level: int
-
-
-class _Verbatim(str):
-    """A text whose white space is kept."""
-
-
-_Part = str | _Mark | _Heading | Item | tables.GridCell | tables.GridRow
 
 
 @dataclass(slots=True, eq=False)
@@ -166,7 +148,7 @@ class _Target:
     """A target of lxml's parser, which collects visible text with marks, the title and metadata."""
 
     def __init__(self, source: str) -> None:
-        self.parts: list[_Part] = []
+        self.parts: list[Part] = []
         self.title: list[str] = []
         self.metadata: dict[str, str] = {}
         # A character at the end of the page shows whether the parser came there.
@@ -235,7 +217,7 @@ class _Target:
         if not text:
             return
         self._words += not text.isspace()
-        self.parts.append(_Verbatim(text) if self._counts["pre"] else text)
+        self.parts.append(Verbatim(text) if self._counts["pre"] else text)
 
     def close(self) -> None:
         """End the page."""
@@ -266,11 +248,11 @@ class _Target:
     def _separate(self, tag: str) -> None:
         """Separate the text before and after a tag. A list in a list item is no paragraph."""
         if tag in _LINES or (tag in _LISTS and self._counts["li"]):
-            self._mark(_Mark.LINE)
+            self._mark(Mark.LINE)
         elif tag in _PARAGRAPHS:
-            self._mark(_Mark.PARAGRAPH)
+            self._mark(Mark.PARAGRAPH)
 
-    def _mark(self, mark: _Mark) -> None:
+    def _mark(self, mark: Mark) -> None:
         self.parts.append(mark)
         self._marks += 1
 
@@ -278,7 +260,7 @@ class _Target:
         """Add the parts with which a visible element begins."""
         match element.tag:
             case "br":
-                self._mark(_Mark.BREAK)
+                self._mark(Mark.BREAK)
             case "img" | "input":
                 self._show_void(element.tag, attributes)
             case "a":
@@ -293,7 +275,7 @@ class _Target:
             case tag if tag in _DELETED:
                 element.is_deleted = True
             case tag if tag in _HEADINGS:
-                self.parts.append(_Heading(int(tag[1])))
+                self.parts.append(HeadingStart(int(tag[1])))
                 self._counts["heading"] += 1
             case tag if tag in _LIST_OR_TABLE:
                 self._begin_list_or_table(element, attributes)
@@ -352,7 +334,7 @@ class _Target:
             case _ if element.is_deleted:
                 del self.parts[element.first_part :]
             case tag if tag in _HEADINGS:
-                self.parts.append(_Mark.END_OF_HEADING)
+                self.parts.append(Mark.END_OF_HEADING)
                 self._counts["heading"] -= 1
             case tag if tag in _LIST_OR_TABLE:
                 self._end_list_or_table(element)
@@ -376,7 +358,7 @@ class _Target:
             case tag if tag in _LISTS:
                 self._lists.pop().close()
             case "li":
-                self.parts.append(_Mark.END_OF_ITEM)
+                self.parts.append(Mark.END_OF_ITEM)
             case "table":
                 self._groups.pop()
                 self._room = tables.lay_out(self._tables.pop(), self._room)
@@ -467,144 +449,14 @@ class _Target:
     def _end_row(self, row: _Element) -> None:
         """Join the cells of a row, or make them paragraphs if the table is page layout."""
         rows, group = (self._tables[-1], self._groups[-1]) if self._tables else ([], 0)
-        parts = [] if row.is_layout else self.parts[row.first_part :]
-        if row.is_layout or _is_layout(parts):
+        cells = None if row.is_layout else row_cells(self.parts[row.first_part :])
+        if cells is None:
             for cell in row.cells:
                 cell.is_layout = True
             rows.append(tables.GridRow([], group))
             return
-        written: list[tuple[tables.GridCell, list[str]]] = []
-        has_text = False  # in the cell so far
-        for part in parts:
-            if isinstance(part, tables.GridCell):
-                written.append((part, []))
-                has_text = False
-            elif not written and isinstance(part, str) and part.strip():
-                written.append((tables.GridCell(1, 1), []))
-            if written:
-                piece = _in_cell(part, is_first=not has_text)
-                has_text = has_text or bool(piece.strip())
-                written[-1][1].append(piece)
-        boxes = []  # cells of nothing but a checkbox
-        for cell, pieces in written:
-            text = _squeezed("".join(pieces)).strip()
-            cell.text = notation.with_links(text)
-            if not cell.text and notation.ONLY_BOXES.fullmatch(text):
-                boxes.append((cell, notation.without_marks(text)))
-        if any(cell.text for cell, _ in written):
-            for cell, box in boxes:  # a row of nothing else is a switch of the page
-                cell.text = box
-        line = tables.GridRow(tables.with_signs([cell for cell, _ in written]), group)
+        line = tables.GridRow(cells, group)
         self.parts[row.first_part :] = [line]
         rows.append(line)
         if not self._tables:
             self._room = tables.lay_out(rows, self._room)
-
-
-def _is_layout(parts: list[_Part]) -> bool:
-    """Whether a table row is page layout: a heading, code, long paragraphs, or some in a cell."""
-    blocks = [at for at, part in enumerate(parts) if isinstance(part, _Mark)]
-    if not blocks:
-        return False
-    if any(isinstance(part, _Heading) for part in parts):
-        return True
-    if any(isinstance(part, _Verbatim) and "\n" in part.strip("\n") for part in parts):
-        return True  # lines of code
-    if sum(isinstance(part, tables.GridCell) for part in parts) == 1:
-        texts = [at for at, part in enumerate(parts) if isinstance(part, str) and part.strip()]
-        return bool(texts) and any(texts[0] < at < texts[-1] for at in blocks)
-    has_paragraphs = any(parts[at] is not _Mark.BREAK for at in blocks)
-    return has_paragraphs and sum(len(one) for one in parts if isinstance(one, str)) > _LONGEST_ROW
-
-
-def _in_cell(part: _Part, is_first: bool) -> str:
-    """A part of a cell in one line."""
-    if isinstance(part, Item):
-        return "" if is_first and part.label == BULLET else f" {part.label}"
-    return part if isinstance(part, str) else " "
-
-
-class _Layout:
-    """A builder of the text and its headings, which adds one part at a time."""
-
-    def __init__(self) -> None:
-        self.pieces: list[str] = []
-        self.headings: list[Heading] = []
-        self._length = 0
-        self._newlines = 0  # pending before the next line
-        self._line: list[str] = []  # pieces of the line so far
-        self._is_verbatim = False
-        self._labels: list[str] = []  # bullets and numbers that are pending
-        self._heading: tuple[int, int, int] | None = None  # position, piece and level
-        self._links: list[str] = []  # of the heading
-
-    def add(self, part: _Part) -> None:
-        match part:
-            case str():
-                self._line.append(part)
-                self._is_verbatim |= isinstance(part, _Verbatim)
-                return
-            case tables.GridCell(is_layout=False):
-                if self._line:
-                    self._line.append(" | ")
-                return
-        self._end_line()
-        match part:
-            case tables.GridRow():
-                self._write(part.line)
-            case Item():
-                is_second_bullet = part.label == BULLET == "".join(self._labels[-1:])
-                self._labels.append("" if is_second_bullet else part.label)
-            case _Mark.END_OF_ITEM:
-                del self._labels[-1:]
-            case _Heading():
-                self._heading = (self._length, len(self.pieces), part.level)
-            case _Mark.END_OF_HEADING:
-                self._end_heading()
-            case _ if not self._labels:  # a block at the start of a list item begins no new line
-                due = self._newlines + 1 if part is _Mark.BREAK else 1
-                due += part is _Mark.PARAGRAPH or isinstance(part, tables.GridCell)
-                self._newlines = min(2, max(self._newlines, due))
-
-    def _end_line(self) -> None:
-        """Write the line so far."""
-        text = "".join(self._line)
-        self._line.clear()
-        if self._is_verbatim:
-            self._is_verbatim = False
-            text = text.lstrip("\n") if self._newlines else text
-            self._write(notation.with_links(text) if text.strip() else text)
-        elif self._heading:
-            text, links = notation.write_out(_squeezed(text).strip(" "))
-            self._links += links
-            self._write(text)
-        else:
-            self._write(notation.with_links(_squeezed(text).strip(" ")))
-
-    def _write(self, text: str) -> None:
-        """Append a line after the pending separators."""
-        if not text:
-            return
-        before = ("\n" * self._newlines if self._length else "") + "".join(self._labels)
-        self.pieces += [before, text]
-        self._length += len(before) + len(text)
-        self._newlines = 0
-        self._labels.clear()
-
-    def _end_heading(self) -> None:
-        if self._heading is None:
-            return
-        length, first, level = self._heading
-        pieces = self.pieces[first:]
-        if title := _squeezed("".join(pieces[1:])).strip():
-            self.headings.append(Heading(length + len(pieces[0]), title, level))
-        self._heading = None
-        if self._links:
-            self._newlines = 2
-            self._write(" ".join(self._links))
-            self._links.clear()
-
-
-def _squeezed(text: str) -> str:
-    """Collapse each run of white space to one space, and drop soft hyphens."""
-    return _SPACES.sub(" ", text).replace("\xad", "")
