@@ -25,6 +25,7 @@ from graphreader.cli.console import (
     rounded,
     wide_console,
 )
+from graphreader.cli.ingest import IngestProgress
 from graphreader.cli.progress import QuestionProgress, spinner
 from graphreader.cli.signals import Interrupted
 from graphreader.cli.startup import import_driver, read_settings, start_embedded
@@ -53,6 +54,7 @@ def evaluate(
     lengths: options.Lengths = "native",
     pool: options.Pool = None,
     contexts: options.Contexts = "documents",
+    facts: options.FactsFile = None,
     evidence: options.Evidence = None,
     models: options.Models = "",
     repeats: options.Repeats = 1,
@@ -76,7 +78,11 @@ def evaluate(
         graphreader evaluate questions.jsonl --readers graphreader,full-text --limit 50 --out scores
         graphreader evaluate musique.jsonl --lengths native,64k --pool passages.jsonl --out results
         graphreader evaluate musique.jsonl --models openai:gpt-5.4,ollama:qwen3 --estimate-only
+        graphreader evaluate musique.jsonl --contexts corpus --facts extracted.jsonl
     """
+    if contexts == "corpus":
+        _evaluate_retrieval(data or [], limit, pool, facts, json)
+        return
     if not data or (out is None and not estimate_only):
         raise UsageError("Name the data, and a folder for the readings: DATA... --out DIR.")
     with spinner("Reading the data"):
@@ -108,6 +114,33 @@ def evaluate(
             print_costs(evaluation.costs(), to_stderr=False)
         elif _confirm_costs(evaluation, request, yes):
             _run(evaluation, settings, out or "", json)
+
+
+def _evaluate_retrieval(
+    data: Sequence[str], limit: int | None, pool: str | None, facts: str | None, json: bool
+) -> None:
+    """Read all texts into one corpus, search it for each question, and print what was found."""
+    with spinner("Reading the data"):
+        import_driver()
+        from graphreader import sync
+        from graphreader.evaluation.retrieval import RANKS, RetrievalEvaluation
+
+        settings = read_settings()
+        evaluation = RetrievalEvaluation(settings, data, limit=limit, pool=pool, facts=facts)
+    if not settings.neo4j_uri:
+        start_embedded(settings)
+    with IngestProgress() as progress:
+        figures = sync.run(evaluation.run(progress))
+    if json:
+        print_json({"corpus": evaluation.corpus, "rows": [one.as_dict() for one in figures]})
+        return
+    columns = [f"{name} @{k}" for name in ("recall", "all gold") for k in RANKS]
+    rows = [
+        [one.dataset, f"{one.questions:,}"]
+        + [f"{100 * share[k]:.1f}" for share in (one.recall, one.all_gold) for k in RANKS]
+        for one in figures
+    ]
+    print_table(rows, "", "questions", *columns, right=["questions", *columns])
 
 
 def _split(names: str) -> tuple[str, ...]:

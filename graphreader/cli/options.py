@@ -253,10 +253,19 @@ Pool = Annotated[
     ),
 ]
 Contexts = Annotated[
-    Literal["documents", "text"],
+    Literal["documents", "text", "corpus"],
     typer.Option(
         help="Read each passage as a document of its own, or, as in the papers, all passages of a "
-        "question as one text."
+        "question as one text; or measure only whether one corpus of all texts is searched well "
+        "(no reader is asked)."
+    ),
+]
+FactsFile = Annotated[
+    str | None,
+    _option(
+        "FILE",
+        'With --contexts corpus: more passages, with facts ("facts" or "triples") that a model '
+        "took from them.",
     ),
 ]
 Evidence = Annotated[

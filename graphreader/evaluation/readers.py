@@ -95,7 +95,7 @@ def _counting_decider(settings: Settings, purpose: Purpose) -> Decider:
 
 
 @dataclass(slots=True)
-class _SourceDocument:
+class SourceDocument:
     """A document as a source for `GraphReader.ingest`; its id identifies it in the graph."""
 
     page_content: str
@@ -126,7 +126,7 @@ class EvaluatedGraphReader(EvaluatedReader):
     ) -> AsyncIterator[PreparedReader]:
         """Read the documents into their corpus, unless it has them."""
         reader = self._reader.at(self.corpus(documents))
-        sources = [_SourceDocument(one.text, {"title": one.title}, one.id) for one in documents]
+        sources = [SourceDocument(one.text, {"title": one.title}, one.id) for one in documents]
         try:
             report = await reader.aingest(*sources)
         except DecisionError as error:

@@ -343,3 +343,45 @@ def test_failures(terminal: Terminal, data: str, server: OpenAIServer) -> None:
     same = set(first) - {"rating", "relevant", "recall", "rating_usage", "notes", "unrated"}
     assert {name: first[name] for name in same} == {name: last[name] for name in same}
     assert last["rating_usage"]["calls"] == 2
+
+
+# One corpus has the texts of all questions and of the facts' file; a text with facts of a model is
+# found by these, a text without by its sentences. Nothing is left in the graph.
+def test_retrieval(terminal: Terminal, data: str) -> None:
+    facts = terminal.folder / "facts.jsonl"
+    rows = [
+        {"title": "Band 1", "text": "Band number 1 was formed in Paris.",
+         "facts": [{"fact": "Zoe sings in the first.", "key_elements": ["Zoe"]}]},
+        {"title": "Cities", "text": "Lima is by the sea.",
+         "triples": [["Lima", "lies by", "the sea"], ["not", "three"]]},
+    ]  # fmt: skip
+    facts.write_text("\n".join(map(json.dumps, rows)))
+    questions = [json.loads(line) for line in Path(data).read_text().splitlines()]
+    questions[1]["question"] = "Where does Zoe sing?"
+    questions[2]["supporting"][0]["sentence"] = "This stands in no text."
+    Path(data).write_text("\n".join(map(json.dumps, questions)))
+
+    words = ("evaluate", data, "--contexts", "corpus")
+    with_facts = terminal.run(*words, "--facts", "facts.jsonl", "--json")
+    without = terminal.run(*words, "--json")
+    table = terminal.run(*words)
+    corpora = terminal.run("list", "--json")
+
+    [row] = json.loads(with_facts.out)["rows"]
+    assert row["dataset"] == "bands"
+    assert row["questions"] == 5
+    assert row["recall"]["20"] == row["all_gold"]["20"] == 1.0
+    [row] = json.loads(without.out)["rows"]
+    assert row["recall"]["20"] == 0.8
+    assert "80.0" in table.out
+    assert not [one for one in json.loads(corpora.out)["corpora"] if "evaluation" in one["corpus"]]
+
+
+# Without evidence there is nothing to find.
+def test_retrieval_without_evidence(terminal: Terminal, data: str) -> None:
+    Path(data).write_text(Path(data).read_text().replace("was formed in", "is from", 1)
+                          .splitlines()[0])  # fmt: skip
+    ended = terminal.run("evaluate", data, "--contexts", "corpus")
+
+    assert ended.code == 2
+    assert "No question of the data names evidence" in ended.err
