@@ -37,13 +37,14 @@ def word_list(name: str) -> frozenset[str]:
     return frozenset(_LISTS[name].split())
 
 
-def _groups(name: str) -> list[list[str]]:
+def word_groups(name: str) -> list[list[str]]:
+    """Read one list of groups of words of `word_lists.toml`."""
     return [group.split() for group in _LISTS[name].split("|")]
 
 
 MONTHS = _LISTS["months"].split()
 _STOP_WORDS = word_list("stop_words")
-_BASE_FORMS = {form: forms[0] for forms in _groups("irregular_forms") for form in forms}
+_BASE_FORMS = {form: forms[0] for forms in word_groups("irregular_forms") for form in forms}
 _HANGUL, _KANA = re.compile(f"[{HANGUL}]"), re.compile(f"[{KANA}]")
 _JAPANESE_WORD = re.compile(f"[{KATAKANA}]+|[{HAN}]+")
 _KOREAN_PARTICLE = re.compile(
@@ -148,7 +149,7 @@ _QUESTION_STEMS = frozenset(
 _COMMON_STEMS = frozenset(map(stem, word_list("common_words")))
 _KIND_STEMS = frozenset(map(stem, word_list("answer_kinds")))
 _SYNONYMS_OF: dict[str, frozenset[str]] = {}
-for _stems in (frozenset(map(stem, group)) for group in _groups("synonyms")):
+for _stems in (frozenset(map(stem, group)) for group in word_groups("synonyms")):
     _SYNONYMS_OF |= {term: _SYNONYMS_OF.get(term, frozenset()) | _stems for term in _stems}
 
 
