@@ -79,7 +79,8 @@ def test_declared(declared: str, encoding: str) -> None:
     assert decode(data, declared).text == text
 
 
-# Letters far behind the beginning of a long line count, as do wide texts of any look.
+# Letters far behind the beginning of a long line count, as do wide texts of any look; quotation
+# marks and dashes around few letters do not mislead.
 @pytest.mark.parametrize(
     ("text", "encoding"),
     [
@@ -92,6 +93,12 @@ def test_declared(declared: str, encoding: str) -> None:
         ("Les élèves étaient très fâchés.", "cp1252"),
         ("50 °C", "cp1252"),
         ("Café", "cp1252"),
+        ("Renée quitta l’hôpital – « déjà » guérie.\n" * 30, "cp1252"),
+        ("«Sì, è là» – rispose. «Perché?»\n" * 30, "cp1252"),
+        ("Isn’t it “hot”…\n", "cp1252"),
+        ("Isn’t it “hot”…\n", "mac-roman"),
+        ("L’âne, à Sète, « ça m’a plu » – voilà.", "mac-roman"),
+        ("Šárka Žáková šla domů, žába v rybníce.", "iso8859-2"),
     ],
 )
 def test_rare(text: str, encoding: str) -> None:
@@ -121,6 +128,13 @@ def test_mixed(lines: int) -> None:
     decoded = decode(polish.encode() * 5 + czech.encode("cp1250") * lines + polish.encode())
 
     assert decoded == Decoded(polish * 5 + czech * lines + polish, "utf-8 and cp1250", 0, True)
+
+
+# A text with the mark of UTF-8 is in UTF-8, whatever bytes follow.
+def test_broken_after_a_mark() -> None:
+    data = b"\xef\xbb\xbfThe mill.\nThe caf\xe9.\n"
+
+    assert decode(data) == Decoded("The mill.\nThe caf\ufffd.\n", "utf-8", 1)
 
 
 # A guess by few letters is unsure, one by many letters is not.

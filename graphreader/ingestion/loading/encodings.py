@@ -55,7 +55,9 @@ _LOST_SHARE = 50  # where more than 1 of 50 characters is lost, the encoding is 
 
 _CAPITAL_IN_WORD = re.compile(r"(?<=[a-z])[^\W\d_a-z](?=[a-z])")
 _IN_WORD = re.compile(r"(?<=[^\W\d_])[^\w\s\x00-\x7f’‘“”„«»…‐·–—\xad](?=[^\W\d_])")
-_SIGN_AT_LETTER = re.compile(r"[±¶¦¬ˇ][^\W\d_]|[^\W\d_][±¶¦¬ˇ]")
+_SIGN_AT_LETTER = re.compile(r"[±¶¦¬ˇ][^\W\d_]|[^\W\d_][±¶¦¬ˇ]|[©®][a-z]")
+_TWO_SCRIPTS = re.compile(r"[A-Za-z](?=[\u0370-\u0fff])|[\u0370-\u0fff](?=[A-Za-z])")
+_SIGNS = "…‘’“”•–—\xa0«»".encode("cp1252")  # in nearly all encodings of Windows
 _ICELANDIC = re.compile("[ðþÐÞ]")  # which Baltic letters look like
 
 
@@ -93,6 +95,8 @@ def decode(data: bytes, declared: str = "") -> Decoded:
         return decoded
     if _utf8_share(decoded) > MIXED and (mixed := _mixed(data, decoded)):
         return mixed
+    if data.startswith(codecs.BOM_UTF8):
+        return decoded
     if encoding := _declared_encoding(data, declared):
         return _decoded(data, encoding)
     encoding, is_sure = _likeliest_encoding(_sample(data))
@@ -302,12 +306,12 @@ def _letters(text: str) -> int:
 def _odd_characters(text: str, encoding: str, is_latin: bool) -> int:
     """The number of characters that look wrongly decoded.
 
-    These are control characters, signs within words, and in Latin texts also capitals within words
-    and letters of other scripts.
+    These are control characters, signs within words, letters of two scripts side by side, and in
+    Latin texts also capitals within words and letters of other scripts.
     """
     if _MULTIBYTE.match(encoding) and not is_latin:
         return 0
-    odd = len(_SIGN_AT_LETTER.findall(text))
+    odd = len(_SIGN_AT_LETTER.findall(text)) + len(_TWO_SCRIPTS.findall(text))
     odd += sum(map(str.isupper, _CAPITAL_IN_WORD.findall(text)))
     kinds = "SPC" if is_latin else "S"
     odd += sum(unicodedata.category(char)[0] in kinds for char in _IN_WORD.findall(text))
@@ -331,8 +335,8 @@ def _decodes(data: bytes, encoding: str) -> bool:
 
 
 def _is_latin(sample: bytes) -> bool:
-    """Whether bytes that are not ASCII are few and isolated, as in Latin scripts."""
-    runs = re.findall(rb"[\x80-\xff]+", sample)
+    """Whether letters that are not ASCII are few and isolated, as in Latin scripts."""
+    runs = [one for one in re.findall(rb"[\x80-\xff]+", sample) if one.strip(_SIGNS)]
     letters = len(re.findall(rb"[A-Za-z]", sample))
     number = sum(map(len, runs))
-    return number == 1 or (3 * number <= letters and any(len(run) % 2 for run in runs))
+    return number <= 1 or (3 * number <= letters and any(len(run) % 2 for run in runs))
