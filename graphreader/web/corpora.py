@@ -22,6 +22,7 @@ from starlette.background import BackgroundTask
 from graphreader.documents import check_corpus_name, without_controls
 from graphreader.errors import UnknownDocumentError, UsageError
 from graphreader.files import relative_name
+from graphreader.ingestion.loading.encodings import known_encoding
 from graphreader.ingestion.loading.formats import MAX_BYTES, SUFFIXES
 from graphreader.web.jobs import REFUSED, Job
 from graphreader.web.services import (
@@ -103,14 +104,21 @@ async def delete_document(document: str, corpus: Writable, server: ServicesDep) 
     max_body_size=MOST_UPLOADED,
 )
 async def upload(
-    request: Request, corpus: Writable, server: ServicesDep, visitor: Visitor
+    request: Request,
+    corpus: Writable,
+    server: ServicesDep,
+    visitor: Visitor,
+    encoding: Annotated[
+        str | None, Query(description="The encoding of files that do not declare one.")
+    ] = None,
 ) -> Response:
     """Add texts: files as multipart/form-data, or JSON `{"documents": [{"id", "text"}]}`.
 
     The reply is the job that reads them. The name of a file (with / for folders) names its
-    document, so that a later file with this name replaces it.
+    document, so that a later file with this name replaces it. `encoding` holds for files only.
     """
     check_corpus_name(corpus)
+    encoding = known_encoding(encoding) if encoding is not None else None
     if quota := server.runs.quota_of(visitor):
         await quota.check()
     kind, options = parse_options_header(request.headers.get("content-type", ""))
@@ -122,13 +130,15 @@ async def upload(
         if kind == b"multipart/form-data" and b"boundary" in options:
             names = await _receive_files(request, options[b"boundary"], folder)
         elif kind == b"application/json":
+            if encoding:
+                raise UsageError("Texts as JSON are in UTF-8: an encoding is for files.")
             names = await _receive_texts(request, folder)
         else:
             raise UsageError(
                 "Send files as multipart/form-data, or texts as application/json: "
                 '{"documents": [{"id": "notes", "text": "..."}]}.'
             )
-        queued = await server.jobs.submit(job, corpus, visitor.name, names)
+        queued = await server.jobs.submit(job, corpus, visitor.name, names, encoding)
     except BaseException:
         await server.jobs.discard(job)
         raise

@@ -82,7 +82,8 @@ class Job:
 
     Without files it extracts the facts of chunks that have none.
 
-    `report` is the outcome of each file, `error` the reason of a failed job.
+    `report` is the outcome of each file, `error` the reason of a failed job. `encoding` is that of
+    files that do not declare one, None if it is to be recognized.
     """
 
     job: str
@@ -94,6 +95,7 @@ class Job:
     updated: float
     report: Mapping[str, Any] | None = None
     error: str | None = None
+    encoding: str | None = None
 
 
 @dataclass(slots=True)
@@ -162,7 +164,7 @@ class JobStore:
                     "INSERT INTO jobs (id, corpus, holder, files, state, created, updated) "
                     "VALUES (?, ?, ?, ?, ?, ?, ?)",
                     (
-                        *(job.job, job.corpus, job.holder, json.dumps(job.files), job.state),
+                        *(job.job, job.corpus, job.holder, _files_of(job), job.state),
                         *(job.created, job.updated),
                     ),
                 )
@@ -277,9 +279,9 @@ def _shown(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "source": relative_name(document["source"])}
 
 
-def _source(path: Path, name: str) -> Source:
+def _source(path: Path, name: str, encoding: str | None) -> Source:
     """The source for an uploaded file, or for the reason why it was refused."""
-    source = uploaded(path, name)
+    source = uploaded(path, name, encoding or "")
     if path.suffix != REFUSED:
         return source
     title, reason = PurePosixPath(name).stem, path.read_text("utf-8")
@@ -307,8 +309,15 @@ def _lock_number(name: str) -> int:
 def _job(row: Row) -> Job:
     id, corpus, holder, files, state, created, updated, report, error = row
     known = json.loads(report) if report else None
-    names = tuple(json.loads(files))
-    return Job(id, corpus, holder, names, state, created, updated, known, error)
+    names = json.loads(files)
+    encoding = names.pop()["encoding"] if names and isinstance(names[-1], dict) else None
+    return Job(id, corpus, holder, tuple(names), state, created, updated, known, error, encoding)
+
+
+def _files_of(job: Job) -> str:
+    """The column `files` of a job: the names, and behind them its encoding if it has one."""
+    encodings = [{"encoding": job.encoding}] if job.encoding else []
+    return json.dumps([*job.files, *encodings])
 
 
 class Jobs:
@@ -370,10 +379,12 @@ class Jobs:
         """Make the id of a new job, whose files can be put into its folder."""
         return uuid4().hex[:12]
 
-    async def submit(self, job: str, corpus: str, holder: str, names: Sequence[str]) -> Job:
+    async def submit(
+        self, job: str, corpus: str, holder: str, names: Sequence[str], encoding: str | None = None
+    ) -> Job:
         """Queue a job whose files are in its folder."""
         now = time.time()
-        new = Job(job, corpus, holder, tuple(names), "queued", now, now)
+        new = Job(job, corpus, holder, tuple(names), "queued", now, now, encoding=encoding)
         await self.store.add(new, self.folder_of(job))
         if self.store.is_shared:
             await self.discard(job)
@@ -509,7 +520,10 @@ class Jobs:
             quota = await self._quota_of(job)
             folder = self.folder_of(job.job)
             await self.store.fetch_files(job, folder)
-            sources = [_source(_file_in(folder, n), name) for n, name in enumerate(job.files)]
+            sources = [
+                _source(_file_in(folder, number), name, job.encoding)
+                for number, name in enumerate(job.files)
+            ]
             reader = self._reader.at(job.corpus, quota)
             if sources:
                 found = await reader.aingest(*sources, progress=follow)

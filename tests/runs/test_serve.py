@@ -134,6 +134,30 @@ def test_uploads(local: str, web_home: Path) -> None:
     assert not list((web_home / "uploads").iterdir())
 
 
+# Uploaded files are read in the encoding that the request names; another name is refused, and so is
+# an encoding of texts as JSON.
+def test_the_encoding_of_uploads(local: str) -> None:
+    corpus = f"test-{uuid4().hex[:12]}"
+    polish = [("files", ("d.txt", "Łódź met Alpha here.".encode("iso8859-2")))]
+    texts = {"documents": [{"id": "n", "text": "Eta met Alpha here."}]}
+    with client(local) as web:
+        params = {"encoding": "latin-2"}
+        sent = web.post(_documents(corpus), files=polish, params=params)
+        job = finished_job(web, sent.json()["job"])
+        [document] = web.get(_documents(corpus)).json()["documents"]
+        chunk = web.get(f"{_documents(corpus)}/{document['id']}/chunks/0").json()
+        refused = web.post(_documents(corpus), files=polish, params={"encoding": "klingon"})
+        not_for_json = web.post(_documents(corpus), json=texts, params=params)
+        web.delete(f"/api/corpora/{corpus}")
+
+    assert job["encoding"] == document["encoding"] == "iso8859-2"
+    assert job["files"] == ["d.txt"]
+    assert chunk["text"] == "Łódź met Alpha here."
+    assert (refused.status_code, not_for_json.status_code) == (422, 422)
+    assert "'klingon' is no encoding" in refused.json()["detail"]
+    assert "Texts as JSON are in UTF-8" in not_for_json.json()["detail"]
+
+
 def _documents(corpus: str) -> str:
     return f"/api/corpora/{corpus}/documents"
 

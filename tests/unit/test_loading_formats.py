@@ -35,7 +35,7 @@ from graphreader.ingestion.loading.formats import (
     read_pdf,
 )
 from graphreader.ingestion.loading.markdown import read_markdown
-from tests.unit.loading import reasons, without_root, write
+from tests.unit.loading import documents, reasons, without_root, write
 
 
 # The id of a document comes from its corpus and its path with links resolved.
@@ -399,6 +399,15 @@ def test_metadata_of_any_type(tmp_path: Path) -> None:
     assert document.metadata == {
         **{"2021-05-03": "opened", "date": "2021-05-03 10:15:00", "set": {"a": "", "b": ""}}
     }
+
+
+# MDX is Markdown, whose imports at the top are no text.
+def test_mdx(tmp_path: Path) -> None:
+    page = b"---\ntitle: Locks\n---\nimport N from 'n'\n\n# Keys\n\n<N>Oil it.</N>\n"
+    (document,) = documents(write(tmp_path / "a.mdx", page))
+
+    assert (document.title, document.text) == ("Locks", "# Keys\n\n<N>Oil it.</N>\n")
+    assert [one.title for one in document.headings] == ["Keys"]
 
 
 # A process that ended between two files, for example by Control-C, is replaced.

@@ -207,7 +207,7 @@ def test_json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         b'"text"': "it is no object with a `text`.",
         b'{"text": 1}': "it is no object with a `text`.",
         b'{"text": " "}': "it has no text in it",
-        b'{"text": "caf\xe9"}': "it is not UTF-8.",
+        b'{"text": "caf\xe9"}': "it is not UTF-8: name the encoding",
         b'{"text": "' + b"x" * 2000 + b'"}': "it has more than",
     }
     data = b"\n".join([b"\xef\xbb\xbf" + json.dumps(good[0]).encode(), *bad, b""])
@@ -229,6 +229,33 @@ def test_json_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert reasons(write(tmp_path / "b.jsonl", b"\n \n")) == [
         f"{tmp_path}/b.jsonl has no text in it: leave it out or fill it."
     ]
+
+
+# A file of lines is read in the encoding of its beginning, or in the named one.
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "cp1250", "iso8859-2", "cp1251"])
+def test_encodings_of_json_lines(tmp_path: Path, encoding: str, named: bool) -> None:
+    texts = ["Żona młynarza śpi.", "The mill.", "Łąka\r\njest żółta, a młyn stoi."]
+    if encoding == "cp1251":
+        texts = ["Мельник спит.", "The mill.", "Земля продана в городе."]
+    lines = [json.dumps({"text": one, "by": one}, ensure_ascii=False) for one in texts]
+    path = write(tmp_path / "a.jsonl", "\n".join(lines).encode(encoding))
+    first, second, third = documents(path, **({"encoding": encoding} if named else {}))
+
+    assert [one.text for one in (first, second, third)] == texts
+    assert first.metadata == {"by": texts[0]}
+    assert [one.encoding for one in (first, second, third)] == [encoding, "", encoding]
+    assert not named or not first.notes
+
+
+# A broken byte becomes U+FFFD and is counted; lines in UTF-8 stay so, whatever encoding is named.
+def test_encodings_of_odd_lines(tmp_path: Path) -> None:
+    broken = write(tmp_path / "a.jsonl", b'{"text": "Caf\xe9 \x81."}\n')
+    plain = write(tmp_path / "b.jsonl", '{"text": "Café."}\n'.encode())
+
+    assert documents(broken, encoding="cp1252")[0].text == "Café \ufffd."
+    assert documents(broken, encoding="cp1252")[0].skipped[0].part == "1 character"
+    assert documents(plain, encoding="cp1252")[0].text == "Café."
 
 
 # A line that is nested without end, or has too many values for memory, is refused; long texts with

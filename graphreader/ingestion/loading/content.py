@@ -169,9 +169,15 @@ def _content(decode: Callable[[bytes], Decoded], data: bytes, shown: str) -> Con
         raise DocumentError(
             f"{shown} is binary, not a text: leave it out, or save its text."
         ) from None
-    encoding, text = decoded.encoding, decoded.text
+    text = decoded.text
     if "\x1b" in text or "\b" in text:
         text = _TERMINAL.sub("", text)
+    return content_of(replace(decoded, text=text.replace("\r\n", "\n").replace("\r", "\n")))
+
+
+def content_of(decoded: Decoded) -> Content:
+    """Make a content of a decoded text, with notes about invalid bytes and an unsure encoding."""
+    encoding = decoded.encoding
     lost = f"{decoded.lost:,} character{'s' * (decoded.lost > 1)}"
     reason = f"invalid in {encoding}, became U+FFFD: another encoding is set by --encoding NAME"
     note = (
@@ -179,7 +185,7 @@ def _content(decode: Callable[[bytes], Decoded], data: bytes, shown: str) -> Con
         "again with --encoding NAME."
     )
     return Content(
-        text.replace("\r\n", "\n").replace("\r", "\n"),
+        decoded.text,
         skipped=(Skipped(lost, reason),) if decoded.lost else (),
         encoding="" if encoding == "utf-8" else encoding,
         notes=(note,) if decoded.unsure else (),

@@ -150,6 +150,25 @@ def decode_as(data: bytes, encoding: str) -> Decoded:
     return replace(decoded, encoding="utf-8") if data_in_utf8 == data else decoded
 
 
+def encoding_of_start(start: bytes, named: str = "") -> tuple[str, bool]:
+    """The encoding of a text by its beginning, and whether it is sure.
+
+    A mark, and letters in UTF-8, go before the encoding that the owner has `named`. Binary data,
+    and lines in several encodings, are taken for UTF-8.
+    """
+    start = start[: start.rfind(b"\n") + 1] or start
+    if marked := _marked_encoding(start):
+        return marked, True
+    is_utf8 = _decodes(start, "utf-8") and not start.isascii()
+    if named and named not in _BOMS.values() and not is_utf8:
+        return _SUPERSETS.get(named, named), True
+    with suppress(BinaryDataError):
+        decoded = decode(start)
+        if not decoded.encoding.startswith("utf-8"):
+            return decoded.encoding, not decoded.unsure
+    return "utf-8", True
+
+
 def known_encoding(name: str) -> str:
     """Return Python's name of an encoding of texts. Raises UsageError if there is none."""
     plain = name.strip().lower().removeprefix("x-")

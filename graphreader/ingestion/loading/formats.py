@@ -351,6 +351,7 @@ READERS: dict[str, Callable[[bytes, str], Content]] = {
     ".log": read_text,
     ".markdown": read_markdown,
     ".md": read_markdown,
+    ".mdx": read_markdown,
     ".org": read_text,
     ".pdf": read_pdf,
     ".rst": read_text,

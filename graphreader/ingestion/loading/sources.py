@@ -4,19 +4,23 @@ No file is opened before its documents are requested, and bad content gives a `R
 JSON Lines is an object with `text`, mostly `title` and `id`; other keys are metadata.
 """
 
+import codecs
 import filecmp
 import json
 import os
 import shlex
+import shutil
 import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO, Protocol, TypeVar, cast, runtime_checkable
 
 from graphreader.documents import Document, identity
 from graphreader.errors import DocumentError, UsageError
@@ -26,12 +30,18 @@ from graphreader.ingestion.loading.content import (
     Refused,
     clean,
     completed,
+    content_of,
     document_of,
     read_as,
     read_text,
     refusal_reason,
 )
-from graphreader.ingestion.loading.encodings import is_binary, known_encoding
+from graphreader.ingestion.loading.encodings import (
+    Decoded,
+    encoding_of_start,
+    is_binary,
+    known_encoding,
+)
 from graphreader.ingestion.loading.formats import JSON_LINES, MAX_BYTES, SUFFIXES, load, open_file
 from graphreader.ingestion.loading.parser_process import FileParser, parse
 
@@ -71,14 +81,17 @@ SourceLike = str | PathLike[str] | LangChainDocument | Source
 T = TypeVar("T", bound=SourceLike)
 
 
-def uploaded(path: Path, name: str) -> Source:
-    """A source for an uploaded file; only its `name` is shown, never its path on this machine."""
+def uploaded(path: Path, name: str, encoding: str = "") -> Source:
+    """A source for an uploaded file; only its `name` is shown, never its path on this machine.
+
+    `encoding` is that of a text which does not declare one, "" if it is to be recognized.
+    """
     source = f"upload:{name}"
 
     def read(corpus: str, parse: FileParser) -> Iterable[Document | Refused]:
         if path.suffix.lower() == JSON_LINES:
-            return read_json_lines(path, corpus, source=source)
-        return [load(path, corpus, source=source, parse=parse)]
+            return read_json_lines(path, corpus, source=source, encoding=encoding)
+        return [load(path, corpus, source=source, encoding=encoding, parse=parse)]
 
     return Source(path.stem, source, read)
 
@@ -191,7 +204,7 @@ def _file(path: Path, real: str, encoding: str) -> Source:
 
     def read(corpus: str, parse: FileParser) -> Iterable[Document | Refused]:
         if path.suffix.lower() == JSON_LINES:
-            return read_json_lines(path, corpus, real)
+            return read_json_lines(path, corpus, real, encoding=encoding)
         return [load(path, corpus, real, encoding=encoding, parse=parse)]
 
     return Source(path.stem, str(path), read)
@@ -350,10 +363,11 @@ def _is_in(path: str, folder: str) -> bool:
 
 
 def read_json_lines(
-    path: Path, corpus: str, real: str = "", source: str = ""
+    path: Path, corpus: str, real: str = "", source: str = "", *, encoding: str = ""
 ) -> Iterator[Document | Refused]:
     """Yield the documents of a JSON Lines file, and a Refused for each unusable line.
 
+    A file in another encoding than UTF-8, named or recognized by its beginning, is copied first.
     A document's source is `source`, by default the file, with "#" and id, title or line number; a
     second text of one name has "#2" added, a repeated text is skipped, and so are lines appended
     meanwhile. Raises DocumentError if the file has no lines.
@@ -363,13 +377,16 @@ def read_json_lines(
     times: Counter[str] = Counter()
     seen: set[str] = set()
     number = 0
-    with open_file(path, shown, real) as file:
+    with (
+        open_file(path, shown, real) as given,
+        _in_utf8(given, encoding) as (file, encoding, is_sure),
+    ):
         end = os.fstat(file.fileno()).st_size
         for number, line in bounded_lines(file, MAX_BYTES):
             if file.tell() - len(line) >= end:
                 break
             try:
-                name, content = _line_content(line, number)
+                name, content = _line_content(line, number, encoding, is_sure)
                 if (key := identity(clean(name), clean(content.text))) in seen:
                     continue
                 seen.add(key)
@@ -388,11 +405,31 @@ def read_json_lines(
         raise DocumentError(f"{shown} has no text in it: leave it out or fill it.")
 
 
+SAMPLE = 2**20
+"""Number of bytes at the beginning of JSON Lines by which their encoding is recognized."""
+
 MAX_STRUCTURE = 2**20
 """Largest number of characters outside of strings in a line: JSON structure takes memory."""
 
 
-def _line_content(line: bytes, number: int) -> tuple[str, Content]:
+@contextmanager
+def _in_utf8(file: BinaryIO, named: str) -> Iterator[tuple[BinaryIO, str, bool]]:
+    """The lines of a file in UTF-8, their encoding in the file, and whether it is sure.
+
+    A file in another encoding is copied to a temporary one; invalid bytes become U+FFFD.
+    """
+    encoding, is_sure = encoding_of_start(file.read(SAMPLE), named)
+    file.seek(0)
+    if encoding == "utf-8":
+        yield file, encoding, is_sure
+        return
+    with TemporaryFile() as copy:
+        shutil.copyfileobj(codecs.EncodedFile(file, "utf-8", encoding, "replace"), copy)
+        copy.seek(0)
+        yield copy, encoding, is_sure
+
+
+def _line_content(line: bytes, number: int, encoding: str, is_sure: bool) -> tuple[str, Content]:
     if len(line) > MAX_BYTES:
         raise DocumentError(f"it has more than {MAX_BYTES / 2**20:,.0f} MiB.")
     if structural_bytes(line) > MAX_STRUCTURE:
@@ -400,7 +437,10 @@ def _line_content(line: bytes, number: int) -> tuple[str, Content]:
     try:
         record = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise DocumentError("it is not UTF-8.") from None
+        raise DocumentError(
+            "it is not UTF-8: name the encoding of the file, if that is another, by --encoding "
+            "NAME."
+        ) from None
     except ValueError:
         raise DocumentError("it is no JSON.") from None
     if not isinstance(record, dict) or not isinstance(record.get("text"), str):
@@ -411,7 +451,11 @@ def _line_content(line: bytes, number: int) -> tuple[str, Content]:
     if isinstance(inner, dict):
         del metadata["metadata"]
         metadata |= inner
-    return id_ or title or str(number), Content(record["text"], title or id_, metadata)
+    text = record["text"]
+    lost = text.count("\ufffd") if encoding != "utf-8" else 0
+    decoded = Decoded(text, encoding, lost, unsure=not is_sure)
+    content = content_of(Decoded(text, "utf-8") if text.isascii() else decoded)
+    return id_ or title or str(number), replace(content, title=title or id_, metadata=metadata)
 
 
 def _name(value: Any) -> str:
