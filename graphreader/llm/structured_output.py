@@ -292,8 +292,9 @@ _WORDS_OF_NAME = 4  # of the longest part of a text that counts as names between
 def _mended(value: Any, kind: Any) -> Any:
     """Return a JSON value in the form of a field's type, where its meaning is clear.
 
-    Null is an empty text or list, or 0; one item, or a text of several, is a list. Lists have no
-    equal items. Texts lose control characters, which a terminal may obey, and lone surrogates.
+    Null is an empty text or list, or 0; a number is a text; one item, or a text of several, is a
+    list. Lists have no equal items. Texts lose control characters, which a terminal may obey, and
+    lone surrogates.
     """
     if get_origin(kind) is Annotated:
         return _mended(value, get_args(kind)[0])
@@ -303,6 +304,8 @@ def _mended(value: Any, kind: Any) -> Any:
         return without_controls(value)
     if kind is str and value is None:
         return ""
+    if kind is str and isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
     if kind is str and isinstance(value, list) and all(isinstance(one, str) for one in value):
         return without_controls("\n".join(value))
     if kind is int and value is None:

@@ -24,7 +24,7 @@ _STATES = re.compile(rf"[.!?;…:：{FULL_STOPS}][\"'”’」』)\]]*$|\w ?[:�
 # Numbers of items that may also begin a line within a sentence: "A. Smith", "2.5 million".
 _NUMBER = re.compile(r"(?:[^\W\d_][.)]|[ivxIVX]{2,5}[.)]|\d{1,3}(?:\.\d{1,3})+\.?)[ \t]+\S")
 _DIGIT = re.compile(r"\d")
-_BULLET = re.compile(r"^[-*+•◦▪‣] ")
+_MARK = re.compile(r"^(?:[-*+•◦▪‣]|#{1,6}) ")  # of an item or a heading
 LINES_OF_TEXT = 3
 """The number of short lines, one below the other, from which they are a text, not headings."""
 _HAS_WORD = re.compile(r"\w")
@@ -86,7 +86,7 @@ def _statements(text: str) -> list[str]:
     known = {heading.start for heading in headings_of(text)}
     last = 0
     for start, end in sentence_spans(text):
-        sentence = _BULLET.sub("", one_line(text[start:end], text))
+        sentence = _MARK.sub("", one_line(text[start:end], text))
         is_item = ITEM.match(text, start, end) is not None
         if is_item and not _HAS_WORD.search(sentence):
             continue  # the line below a header row

@@ -61,6 +61,7 @@ _DIGIT = re.compile(r"\d")
 _RUN_BEFORE, _RUN_AFTER = re.compile(r"\S{0,100}\Z"), re.compile(r"\S{0,100}")
 _ADDRESS = re.compile(r"[/@]|\w\.\w")
 _HYPHENS = ("-", "\u2010")
+_HYPHENED = re.compile(r"[-\u2010]\w")
 # Words of languages that write compounds as one word.
 _COMPOUNDING = frozenset(
     ["und", "der", "ist", "wird", "wurde", "och", "att", "og", "ikke", "het", "een", "és", "hogy"]
@@ -221,8 +222,8 @@ def _joined(match: regex.Match[str], written: frozenset[str], has_compounds: boo
     if not second.islower() or _DIGIT.search(first) or compound in written:
         return compound
     before, after = _around(match)
-    if len(first) == 1 or before.endswith(_HYPHENS) or after.startswith(_HYPHENS):
-        return compound  # "x-ray", "mother-in-law"
+    if len(first) == 1 or before.endswith(_HYPHENS) or _HYPHENED.match(after):
+        return compound  # "x-ray", "mother-in-law"; not "Eisenbahn- und Hafengesellschaft"
     if _ADDRESS.search(f"{before}{compound}{after}"):
         return compound
     is_name = first[0].isupper() and match.start() > 0  # "Nord-see"

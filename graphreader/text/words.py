@@ -86,7 +86,7 @@ MAY = regex.compile(
 _LETTERS = str.maketrans({"ı": "i", "ø": "o", "ł": "l", "đ": "d", "œ": "oe", "æ": "ae"})
 _CUT = regex.compile(
     r"(?<![\p{L}\p{M}\-\u2010/.@])([\p{L}\p{M}]{2,}+)[-\u2010][^\S\n]*+\n[^\S\n]*+"
-    r"(\p{Ll}[\p{L}\p{M}]*+)(?![-\u2010/@]|\.\w)"
+    r"(\p{Ll}[\p{L}\p{M}]*+)(?![-\u2010]\w|[/@]|\.\w)"
 )
 # Suffixes in the order in which they are removed; the number of letters that must be left.
 _SUFFIXES = [

@@ -48,8 +48,8 @@ async def decided(task: Task[Any], *replies: str, most: int = 1) -> Any:
 
 
 # Commas before a bracket, a text in place of a list, null in place of a text, a list or a number,
-# and equal items of a list are what small models write; the meaning is clear, so nothing is asked
-# again. A comma inside of a text stays.
+# a number in place of a text, and equal items of a list are what small models write; the meaning
+# is clear, so nothing is asked again. A comma inside of a text stays.
 @pytest.mark.parametrize(
     ("listed", "elements"),
     [
@@ -63,6 +63,7 @@ async def decided(task: Task[Any], *replies: str, most: int = 1) -> Any:
         ('"伊内斯、磨坊，卖"', ["伊内斯", "磨坊", "卖"]),
         ('"[\\"Ines Holt\\", \\"mill\\"]"', ["Ines Holt", "mill"]),
         ('"mill"', ["mill"]),
+        ('["mill", 1903, 2.5]', ["mill", "1903", "2.5"]),
         ('["mill", null, "mill", " mill", "", "Ines Holt"]', ["mill", "Ines Holt"]),
         ("null", []),
         ('""', []),

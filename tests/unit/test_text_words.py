@@ -73,6 +73,7 @@ def test_terms(text: str, terms: set[str], others: set[str]) -> None:
         ("a sea-wall; the sea-\nwall", "a sea-wall; the sea-wall"),
         ("a mill -\nand a lock", "a mill - and a lock"),
         ("his mother-in-\nlaw, an ex-\nwife", "his mother-in-law, an ex-wife"),
+        ("die Schiff-\nfahrts- und Zoll-\nämter", "die Schifffahrts- und Zollämter"),
         ("an x-\nray; A-\nlevel; ex-\nchange", "an x-ray; A-level; exchange"),
         ("at www.trans-\nport.org/trans-\nport", "at www.trans-port.org/trans-port"),
         ("in 1914–\n1918", "in 1914–1918"),
@@ -131,13 +132,22 @@ def test_names() -> None:
     assert names_of(text) == [*("Ju\u0308rgen Sta\u0308hl", "Élodie Ōno", "Ирина Волкова", "Αθήνα")]
 
 
-# Items of lists and rows of tables are statements, without their bullets; a heading is none.
+# Items of lists, rows of tables and headings with a number are statements, without their marks;
+# other headings are none.
 def test_facts_of_items() -> None:
     items = "- Delft, opened 1847\n2. Leiden is older\n"
-    text = f"# Stations\n\n{items}\n| Town | Year |\n|---|---|\n| Gouda | 1855 |\n"
+    text = (
+        f"# Stations\n\n## Lines of 1850\n\n{items}\n| Town | Year |\n|---|---|\n| Gouda | 1855 |\n"
+    )
 
     assert [one.fact for one in facts_of(text)] == [
-        *("Delft, opened 1847", "2. Leiden is older", "| Town | Year |", "| Gouda | 1855 |")
+        *(
+            "Lines of 1850",
+            "Delft, opened 1847",
+            "2. Leiden is older",
+            "| Town | Year |",
+            "| Gouda | 1855 |",
+        )
     ]
 
 
