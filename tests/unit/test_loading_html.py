@@ -136,6 +136,100 @@ def test_superscripts(body: str, text: str) -> None:
     assert html(body).text == text
 
 
+# A number behind a name, a word or a formula of chemistry is the mark of a note, and no power.
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("plan B<sup>2</sup> of group A<sup>1</sup>", "plan B [2] of group A [1]"),
+        ("the R<sup>2</sup>, an area <i>A</i><sup>2</sup>", "the R^2, an area A^2"),
+        ("that A<sup>2</sup> is, A<sup>2</sup> = B", "that A^2 is, A^2 = B"),
+        (
+            "Article 12<sup>4</sup>, § 3<sup>1</sup>, p. 47<sup>2</sup>",
+            "Article 12 [4], § 3 [1], p. 47 [2]",
+        ),
+        (
+            "About 9<sup>3</sup>, over 10<sup>6</sup>, Over 10<sup>6</sup>",
+            "About 9^3, over 10^6, Over 10^6",
+        ),
+        (
+            "B-52<sup>4</sup>, at 10:30<sup>2</sup>, 1990s<sup>2</sup>",
+            "B-52 [4], at 10:30 [2], 1990s [2]",
+        ),
+        (
+            "R&amp;D<sup>2</sup>, U.S.A<sup>3</sup>, 20 °C<sup>4</sup>",
+            "R&D [2], U.S.A [3], 20 °C [4]",
+        ),
+        (
+            "5 mi<sup>2</sup>, 10 km<sup>7</sup>, y a mi<sup>2</sup>",
+            "5 mi^2, 10 km [7], y a mi [2]",
+        ),
+        ("CO<sub>2</sub><sup>12</sup>, H<sub>2</sub>O<sup>3</sup>", "CO2 [12], H2O [3]"),
+        ("4πr<sup>2</sup>, E = ½mv<sup>2</sup>, ax<sup>2</sup> + b", "4πr^2, E = ½mv^2, ax^2 + b"),
+        (
+            "under (a)<sup>2</sup>, f(x)<sup>2</sup>, (−1)<sup>n</sup>",
+            "under (a)[2], f(x)^2, (−1)^n",
+        ),
+        ("(1+r)<sup>t</sup>, 5 Å<sup>2</sup>, 20<sup>o</sup>C", "(1+r)^t, 5 Å^2, 20°C"),
+    ],
+)
+def test_marks_and_powers(body: str, text: str) -> None:
+    assert html(body).text == text
+
+
+# Numbers of verses and marks of authors stand apart from the words; those of isotopes do not.
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("<sup>1</sup>In the beginning. <sup>3</sup>He said", "[1] In the beginning. [3] He said"),
+        ("<sup class=versenum>16&nbsp;</sup>O Lord. <sup>4</sup>As it", "[16] O Lord. [4] As it"),
+        ("<b class=verse-num>6</b>And <span class='A_label__x'>7</span><i>So</i>", "6 And 7 So"),
+        ("<sup>12</sup>C. Darwin, Origin", "[12] C. Darwin, Origin"),
+        ("the <sup>3</sup>He, (<sup>18</sup>O), δ<sup>13</sup>C", "the 3He, (18O), δ13C"),
+        ("<sup>40</sup>Ar/<sup>39</sup>Ar, <sup>3</sup>P<sub>0</sub>", "40Ar/39Ar, 3P0"),
+        (
+            "Lee J<sup>1,2</sup>, Li<sup>1,2,*</sup>, Wu<sup>a,b</sup>",
+            "Lee J [1,2], Li [1,2,*], Wu [a,b]",
+        ),
+        ("Doe<sup>1,</sup><sup>*</sup>, Poe<sup>1†</sup>", "Doe [1],[*], Poe [1†]"),
+        ("Kim<sup>1</sup><sup>–</sup><sup>3</sup>", "Kim [1]–[3]"),
+        ("<sup>a</sup>Department; <sup>b</sup> Clinic", "[a] Department; [b] Clinic"),
+        ("T [<a class=footnote-ref href='#f'>1</a>]", "T [1]"),
+        (
+            "Roe<sup><a href='#p1'>1</a>,<a href='#p2'>2</a></sup><p id=p1>Paris<p id=p2>Rome",
+            "Roe [1,2]\n\n[1] Paris\n\n[2] Rome",
+        ),
+    ],
+)
+def test_labels(body: str, text: str) -> None:
+    assert html(body).text == text
+
+
+# The text of a note begins with its mark, whatever its element, once.
+@pytest.mark.parametrize(
+    ("note", "text"),
+    [
+        ("<p id=n>Smith. <a href='#r'>↩</a></p>", "[1] Smith."),
+        ("<div id=n><p>Smith.</p><p>Jones.</p></div>", "[1] Smith.\n\nJones."),
+        ("<aside epub:type=footnote id=n><p>Smith.</p></aside>", "[1] Smith."),
+        ("<p><a name=n></a>Smith.</p>", "[1] Smith."),
+        ("<p><a id=n href='#r'><sup>1</sup></a> Smith.</p>", "[1] Smith."),
+        ("<p id=n>1. Smith.</p>", "1. Smith."),
+        ("<p id=n>1.5 litres</p>", "[1] 1.5 litres"),
+        ("<ol><li><p id=n>Smith.</p></li><li>Jones</li></ol>", "[1] Smith.\n\n2. Jones"),
+        ("<ol><li id=n><sup>1</sup> Smith.</li></ol>", "[1] Smith."),
+        ("<p id=n></p><p>Smith.</p>", "Smith."),
+        ("<h2 id=n>Smith</h2>", "Smith"),
+        ("<p>Smith <a id=n></a>Jones</p>", "Smith Jones"),
+        (
+            "<li id=n><span class=mw-cite-backlink>^ <a href='#r'><sup>a</sup></a></span> Smith.",
+            "[1] Smith.",
+        ),
+    ],
+)
+def test_notes(note: str, text: str) -> None:
+    assert html(f"<p>x<sup id=r><a href='#n'>1</a></sup></p>{note}").text == f"x [1]\n\n{text}"
+
+
 # Formulas in MathML have signs between their parts; their source for programs is left out.
 @pytest.mark.parametrize(
     ("body", "text"),
@@ -163,6 +257,31 @@ def test_superscripts(body: str, text: str) -> None:
         ),
         ("<span class=katex><span class=katex-html>x+1</span></span>", "x+1"),
         ("<math><msubsup><mi>x</mi><mi>i</mi><mn>2</mn></msubsup></math>", "xi^2"),
+        ("<m:math><m:msup><m:mi>x</m:mi><m:mn>2</m:mn></m:msup></m:math>", "x^2"),
+        (
+            "<mml:math><mml:mfrac><mml:mn>1</mml:mn><mml:mn>2</mml:mn></mml:mfrac></mml:math>",
+            "1/2",
+        ),
+        (
+            "<math><munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi>"
+            "</munderover><mi>i</mi></math>",
+            "∑_(i=1)^n i",
+        ),
+        ("<math><mroot><mi>x</mi><mn>3</mn></mroot></math>", "x^(1/3)"),
+        (  # MathJax 2
+            "a <span class=MathJax><nobr aria-hidden=true><span>x2</span></nobr>"
+            "<span class=MJX_Assistive_MathML><math><msup><mi>x</mi><mn>2</mn></msup></math></span>"
+            "</span><script type='math/tex'>x^2</script> b",
+            "a x^2 b",
+        ),
+        (  # MathJax 3
+            "<mjx-container><mjx-math aria-hidden=true><mjx-c>𝑥</mjx-c></mjx-math>"
+            "<mjx-assistive-mml><math><mi>x</mi></math></mjx-assistive-mml></mjx-container>",
+            "x",
+        ),
+        ("a <script type='math/tex'>x^2</script> b", "a x^2 b"),
+        ("<p>a<i aria-hidden=true></i><p><mjx-assistive-mml>b</mjx-assistive-mml>", "a\n\nb"),
+        ("<math><mi>x</mi></math><img class=mwe-math-fallback-image-inline alt=x>", "x"),
     ],
 )
 def test_formulas(body: str, text: str) -> None:
@@ -228,6 +347,8 @@ def test_ruby(body: str, text: str) -> None:
             "- [x] done\n- [ ] open",
         ),
         ("<input type=checkbox class=toggle><label></label><p>Text", "Text"),
+        ("<ul><li><span class=ltx_tag_item>(a)</span><div>x</div></ul>", "(a) x"),
+        ("<ul><li><span class=label>New</span> x</ul>", "- New x"),
         ("<p>Furnished: <input type=checkbox checked> yes", "Furnished: [x] yes"),
         ("<ol><li value='x'>a<li value=-3>b<li value=99999999999>c</ol>", "1. a\n-3. b\n-2. c"),
     ],
@@ -333,7 +454,11 @@ def test_hidden(body: str, text: str) -> None:
         ("<a href='mailto:i@x.example?subject=a'>Write</a> us", "Write us [Write](i@x.example)"),
         (
             "<h2><a href='https://a.example/'>Post</a></h2><p>t",
-            "Post\n\n[Post](https://a.example/)\n\nt",
+            "Post\n\n(https://a.example/)\n\nt",
+        ),
+        (
+            "<h2>See <a href='https://a.example/'>a</a> or <a href='https://b.example/'>b</a></h2>",
+            "See a or b\n\n(https://a.example/) (https://b.example/)",
         ),
         ("<a href='https://a.example/'><h3>T</h3><p>d</p></a>", "T\n\nd\n\n(https://a.example/)"),
         (

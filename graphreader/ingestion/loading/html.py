@@ -12,7 +12,7 @@ from html import escape
 from lxml import etree
 
 from graphreader.documents import Skipped
-from graphreader.ingestion.loading import notation, tables
+from graphreader.ingestion.loading import elements, notation, tables
 from graphreader.ingestion.loading.content import Content, read_text
 from graphreader.ingestion.loading.layout import (
     HeadingStart,
@@ -23,64 +23,21 @@ from graphreader.ingestion.loading.layout import (
     row_cells,
     squeezed,
 )
-from graphreader.ingestion.loading.lists import Item, List
+from graphreader.ingestion.loading.lists import BULLET, Item, List
 
-
-def _tags(names: str) -> frozenset[str]:
-    return frozenset(names.split())
-
-
-_HEADINGS = _tags("h1 h2 h3 h4 h5 h6")
-_LISTS = _tags("dir menu ol ul")
-_LINES = _tags("dd dt figcaption legend li mtr option summary tr")
-_PARAGRAPHS = (
-    _HEADINGS
-    | _LISTS
-    | _tags(
-        "address article aside blockquote body caption details div dl fieldset figure footer form "
-        "header hgroup hr main p pre section table"
-    )
-)
-_INVISIBLE = _tags(
-    "script style nav template noscript svg canvas iframe object audio video button select "
-    "textarea dialog title annotation annotation-xml ix:header ix:hidden"
-)
-_UNPARSED = _tags("script style title textarea iframe")
-_DELETED = _tags("del s strike")
-_RUBY = _tags("rb rp rt rtc")
-_FORMULAS = {  # the signs between the parts of a formula's element
-    "mfrac": "/",
-    "msup": "^",
-    "msub": notation.SUBSCRIPT,
-    "msubsup": notation.SUBSCRIPT + "^",
-}
-_FIRST_SIGNS = {"msqrt": "√(", "sub": notation.SUBSCRIPT, "q": "“", "rt": "", "rtc": ""}
-_LAST_SIGNS = {"msqrt": ")", "sub": notation.END, "q": "”"}
-_LIST_OR_TABLE = _LISTS | _tags("li table tbody td tfoot th thead tr")
-_KNOWN = (
-    _LINES | _PARAGRAPHS | _INVISIBLE | _DELETED | _RUBY | _LIST_OR_TABLE
-    | _FORMULAS.keys() | _FIRST_SIGNS.keys() | _tags("a br img input math mtext sup")
-)  # fmt: skip
-
-_META = _tags("author date description keywords article:published_time")
+_META = elements.tags("author date description keywords article:published_time")
 _ENCODING = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""")
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-_HIDDEN = re.compile(
-    r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.IGNORECASE
-)
-_STRUCK = re.compile(r"text-decoration(?:-line)?\s{0,9}:[^;]{0,60}?\bline-through\b", re.IGNORECASE)
-_LINE_NUMBERS = _tags("linenos gutter rouge-gutter lineno")  # classes of code listings
-_STYLED = _tags("font span")
-_POSITION = re.compile(
-    r"vertical-align\s*:\s*(?:super|(sub))\b|position\s*:\s*relative\s*;\s*top\s*:\s*-",
-    re.IGNORECASE,
-)
+_NOTES = elements.tags("aside blockquote dd div dt p")
+_ANCHORS = elements.tags("a b em i span strong sup")
+_ITEM_LABEL = re.compile(r"•|[(\[]?(?:\d{1,3}|[a-zA-Z]|[ivxlc]{1,5})[.)\]]+")
+_BRACKETED_MARK = re.compile(r"\[(?:\d{1,3}|[a-zA-Z*†‡]|[ivxlc]{2,5})\]")
 _NOTE_ATTRIBUTES = re.compile(r"\b(?:doc-)?noteref\b|\bfootnote-?ref\b", re.IGNORECASE)
 _NOTE_ADDRESS = re.compile(r"#_?(?:fn|ftn|edn|cite|\w*note)", re.IGNORECASE)
-_POINTERS = _tags("↑ ↩ ↩︎ ⏎ ^ ¶ § # 🔗")  # links to a note's or a heading's own place
+_POINTERS = elements.tags("↑ ↩ ↩︎ ⏎ ^ ¶ § # 🔗")  # links to a note's or a heading's own place
 _POINTER = re.compile("[↩↑]\ufe0e?\\d{1,3}")  # one of several
 _PICTURE_FILE = re.compile(r"\S+\.(?:jpe?g|png|gif|svg|webp)", re.IGNORECASE)
-_SIMPLE_TERM = re.compile(r"[\w.,%]*|\(.*\)")
+_SIMPLE_TERM = re.compile(r"[\w.,%]*|\S|\(.*\)")
 _FEW_PARTS = 12  # of a note mark or a term of a formula
 _REPEATS = 100_000  # characters of repeated cells in a page, and twice its size
 
@@ -135,8 +92,13 @@ class _Element:
     marks: int = 0
     address: str = ""
     is_note: bool = False
-    terms: int = 0  # of a formula
-    end: str = ""  # text at its end
+    terms: int = 0  # of a formula's element
+    is_term: bool = False  # of a formula
+    end: str = ""  # the sign behind a term
+    is_formula: bool = False
+    is_label: bool = False
+    is_footnote: bool = False  # with a mark before it
+    is_silent: bool = False  # for screen readers
     cells: list[tables.GridCell] = field(default_factory=list)
     is_layout: bool = False
 
@@ -159,7 +121,10 @@ class _Target:
         self._counts = dict.fromkeys(("heading", "li", "math", "pre"), 0)  # visible open elements
         self._invisible = 0  # number of open invisible elements
         self._words = self._marks = 0  # so far
+        self._line = 0  # words before the line
+        self._is_after_start = self._is_letter = False  # is_letter: the last element's whole text
         self._formula_end = -1  # words up to the end of the last formula
+        self._silent = (0, -1, 0)  # first part of the last silent element, words and marks so far
         self._lists: list[List] = []
         self._tables: list[list[tables.GridRow]] = []
         self._groups: list[int] = []
@@ -170,13 +135,11 @@ class _Target:
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Open an element."""
+        self._is_after_start = True
         self._take_metadata(tag, attributes)
-        if tag in _STYLED and (position := _POSITION.search(attributes.get("style", ""))):
-            tag = "sub" if position[1] else "sup"
-        elif tag in _STYLED and _STRUCK.search(attributes.get("style", "")):
-            tag = "s"
+        tag = elements.shown_as(tag, attributes)
         parent = self._open[-1] if self._open else _PLAIN
-        if tag in _RUBY and parent.tag in _RUBY:
+        if tag in elements.RUBY and parent.tag in elements.RUBY:
             self._open[-1] = _PLAIN
             self._close(parent)
         is_hidden = self._hides(tag, attributes)
@@ -184,19 +147,35 @@ class _Target:
             self._invisible += is_hidden
             self._open.append(_Element(tag, is_invisible=True) if is_hidden else _PLAIN)
             return
-        if tag not in _KNOWN and parent.tag not in _FORMULAS:
+        if self._silent[1:] == (self._words, self._marks) and elements.is_assistive(
+            tag, attributes
+        ):
+            del self.parts[self._silent[0] :]  # the first form of a formula
+        is_formula = elements.is_formula(tag, attributes)
+        is_label = not self._counts["pre"] and elements.is_label(tag, attributes)
+        is_silent = attributes.get("aria-hidden") == "true"
+        is_term = parent.tag in elements.FORMULAS
+        note = self._notes.pop(attributes.get("id") or attributes.get("name", ""), "")
+        if not (tag in elements.KNOWN or is_formula or is_label or is_silent or is_term or note):
             self._open.append(_PLAIN)
             return
-        element = _Element(tag, words=self._words)
-        if parent.tag in _FORMULAS:
+        element = _Element(
+            tag, words=self._words, is_formula=is_formula, is_label=is_label, is_silent=is_silent
+        )
+        if is_term:
             self._begin_term(parent, element)
         self._separate(tag)
+        if note:
+            self._begin_note(element, note)
         element.first_part, element.marks = len(self.parts), self._marks
         self._begin(element, attributes)
+        if note and tag == "li":
+            self.parts[element.first_part] = Item(f"{note} ", is_note=True)
         self._open.append(element)
 
     def end(self, tag: str) -> None:
         """Close the innermost element."""
+        self._is_after_start = False
         if self._open:
             self._close(self._open.pop())
 
@@ -205,7 +184,7 @@ class _Target:
         element = self._open[-1] if self._open else _PLAIN
         if text.endswith(self.sentinel):
             text = text[:-1]
-            self.is_whole = element.tag not in _UNPARSED
+            self.is_whole = element.tag not in elements.UNPARSED
             for one in self._open:
                 one.is_deleted = False  # without an end tag
         if self._invisible:
@@ -216,6 +195,8 @@ class _Target:
             text = text.strip()
         if not text:
             return
+        self._is_letter = self._is_after_start and len(text) == 1 and text.isalpha()
+        self._is_after_start = False
         self._words += not text.isspace()
         self.parts.append(Verbatim(text) if self._counts["pre"] else text)
 
@@ -231,30 +212,22 @@ class _Target:
             self.metadata.setdefault("language", language)
 
     def _hides(self, tag: str, attributes: Mapping[str, str]) -> bool:
-        if tag in _INVISIBLE and not (tag == "button" and self._counts["heading"]):
+        if self._words == self._formula_end and elements.is_second_form(tag, attributes):
             return True
-        if not attributes or tag in ("html", "body"):  # scripts show a hidden page
-            return False
-        classes = attributes.get("class", "").split()
-        return (
-            (tag in ("td", "pre") and not _LINE_NUMBERS.isdisjoint(classes))
-            or "mw-editsection" in classes
-            or ("katex-html" in classes and self._words == self._formula_end)  # its second form
-            or attributes.get("hidden", "until-found").lower() != "until-found"
-            or attributes.get("role") == "navigation"
-            or bool(_HIDDEN.search(attributes.get("style", "")))
-        )
+        is_question = tag == "button" and self._counts["heading"]
+        return elements.is_hidden("" if is_question else tag, attributes)
 
     def _separate(self, tag: str) -> None:
         """Separate the text before and after a tag. A list in a list item is no paragraph."""
-        if tag in _LINES or (tag in _LISTS and self._counts["li"]):
+        if tag in elements.LINES or (tag in elements.LISTS and self._counts["li"]):
             self._mark(Mark.LINE)
-        elif tag in _PARAGRAPHS:
+        elif tag in elements.PARAGRAPHS:
             self._mark(Mark.PARAGRAPH)
 
     def _mark(self, mark: Mark) -> None:
         self.parts.append(mark)
         self._marks += 1
+        self._line = self._words
 
     def _begin(self, element: _Element, attributes: Mapping[str, str]) -> None:
         """Add the parts with which a visible element begins."""
@@ -266,18 +239,18 @@ class _Target:
             case "a":
                 self._begin_link(element, attributes)
             case "sup":
-                self.parts.append(notation.SUPERSCRIPT)
+                self.parts.append(notation.VARIABLE * self._is_letter + notation.SUPERSCRIPT)
                 self._shifted.append(element)
-            case tag if tag in _FIRST_SIGNS:
-                self.parts.append(_FIRST_SIGNS[tag])
+            case tag if tag in elements.FIRST_SIGNS:
+                self.parts.append(elements.FIRST_SIGNS[tag])
             case "mfrac" if self.parts and str(self.parts[-1])[-1:].isdigit():
                 self.parts.append(" ")
-            case tag if tag in _DELETED:
+            case tag if tag in elements.DELETED:
                 element.is_deleted = True
-            case tag if tag in _HEADINGS:
+            case tag if tag in elements.HEADINGS:
                 self.parts.append(HeadingStart(int(tag[1])))
                 self._counts["heading"] += 1
-            case tag if tag in _LIST_OR_TABLE:
+            case tag if tag in elements.LIST_OR_TABLE:
                 self._begin_list_or_table(element, attributes)
         if element.tag in self._counts:
             self._counts[element.tag] += 1
@@ -287,7 +260,7 @@ class _Target:
         shown = " ".join(attributes.get("alt", "").split())
         if tag == "img" and shown and not _PICTURE_FILE.fullmatch(shown):
             is_letter = len(shown) == 1  # of a word
-            marked = notation.PICTURE + shown + notation.END_OF_PICTURE
+            marked = notation.WORDS + shown + notation.END_OF_WORDS
             self.parts.append(shown if is_letter else marked)
             self._words += 1
         elif tag == "input" and attributes.get("type", "").lower() == "checkbox":
@@ -296,10 +269,10 @@ class _Target:
 
     def _begin_list_or_table(self, element: _Element, attributes: Mapping[str, str]) -> None:
         match element.tag:
-            case tag if tag in _LISTS:
+            case tag if tag in elements.LISTS:
                 self._lists.append(List.of(element.tag, attributes))
             case "li":
-                self.parts.append(self._item(attributes))
+                self.parts.append((self._lists[-1] if self._lists else List()).item(attributes))
             case "table":
                 self._tables.append([])
                 self._groups.append(0)
@@ -327,23 +300,34 @@ class _Target:
             case "sup":
                 self._shifted.pop()
                 self._end_superscript(element)
-            case tag if tag in _RUBY:
+            case tag if tag in elements.RUBY:
                 self._end_ruby(element)
-            case tag if tag in _LAST_SIGNS:
-                self.parts.append(_LAST_SIGNS[tag])
+            case tag if tag in elements.LAST_SIGNS:
+                self.parts.append(elements.LAST_SIGNS[tag])
             case _ if element.is_deleted:
                 del self.parts[element.first_part :]
-            case tag if tag in _HEADINGS:
+            case tag if tag in elements.HEADINGS:
                 self.parts.append(Mark.END_OF_HEADING)
                 self._counts["heading"] -= 1
-            case tag if tag in _LIST_OR_TABLE:
+            case tag if tag in elements.LIST_OR_TABLE:
                 self._end_list_or_table(element)
         if element.tag in self._counts:
             self._counts[element.tag] -= 1
-        self._formula_end = self._words if element.tag == "math" else self._formula_end
-        if element.end:
-            self._end_term(element)
+        self._leave(element)
         self._separate(element.tag)
+
+    def _leave(self, element: _Element) -> None:
+        """Add what follows any element of a kind, and remember where formulas end."""
+        if element.is_term:
+            self._end_term(element)
+        if element.is_label:
+            self._end_label(element)
+        if element.is_footnote:
+            self.parts.append(Mark.END_OF_ITEM)
+        if element.is_silent:
+            self._silent = (element.first_part, self._words, self._marks)
+        if element.is_formula:
+            self._formula_end = self._words
 
     def _end_ruby(self, element: _Element) -> None:
         """Put a reading in brackets, and drop brackets of the page."""
@@ -355,7 +339,7 @@ class _Target:
 
     def _end_list_or_table(self, element: _Element) -> None:
         match element.tag:
-            case tag if tag in _LISTS:
+            case tag if tag in elements.LISTS:
                 self._lists.pop().close()
             case "li":
                 self.parts.append(Mark.END_OF_ITEM)
@@ -376,15 +360,16 @@ class _Target:
 
     def _begin_term(self, formula: _Element, element: _Element) -> None:
         """Write the sign before a part of a formula's element."""
-        signs = _FORMULAS[formula.tag]
-        sign = signs[formula.terms - 1 : formula.terms] if formula.terms else ""
+        signs = elements.FORMULAS[formula.tag]
+        is_further = 0 < formula.terms <= len(signs)
+        sign, element.end = signs[formula.terms - 1] if is_further else ("", "")
         formula.terms += 1
-        element.end = notation.END if sign == notation.SUBSCRIPT else ")"
+        element.is_term = True
         self.parts += [sign, ""]
 
     def _end_term(self, element: _Element) -> None:
-        """Write the end of a subscript, or brackets around several signs."""
-        if element.end == notation.END:
+        """Write the sign behind a part of a formula, or brackets around several signs."""
+        if element.end:
             self.parts.append(element.end)
         elif not _SIMPLE_TERM.fullmatch(self._written(element) or "+"):
             self.parts[element.first_part - 1] = "("
@@ -407,9 +392,10 @@ class _Target:
             self._anchors.pop()
             if self._shifted:
                 self._shifted[-1].is_note = True
-                self._shifted[-1].address = address
+                self._keep_note(address, text)
                 return
-            if element.is_note and text and notation.SUPERSCRIPT not in self.parts[first:]:
+            is_note = element.is_note or (text and _BRACKETED_MARK.fullmatch(text))
+            if is_note and text and notation.SUPERSCRIPT not in self.parts[first:]:
                 self.parts[first] = notation.NOTE
                 self.parts.append(notation.END)
                 self._keep_note(address, text)
@@ -429,22 +415,33 @@ class _Target:
     def _end_superscript(self, element: _Element) -> None:
         self.parts.append(notation.END)
         anchor = self._anchors[-1] if self._anchors else None
-        if anchor and anchor.words == element.words and not element.address:
-            element.is_note, element.address, anchor.address = True, anchor.address, ""
+        if anchor and anchor.words == element.words:
+            element.is_note = True
+            self._keep_note(anchor.address, self._written(element))
+            anchor.address = ""
         if element.is_note:
             self.parts[element.first_part] = notation.NOTE
-            self._keep_note(element.address, self._written(element))
 
     def _keep_note(self, address: str, text: str | None) -> None:
         if text:
             self._notes[address.rpartition("#")[2]] = f"[{text.strip(' []')}]"
 
-    def _item(self, attributes: Mapping[str, str]) -> Item:
-        """The next list item, with its number, a bullet or the mark of its note."""
-        item = (self._lists[-1] if self._lists else List()).item(attributes)
-        if attributes.get("id", "") in self._notes:
-            item.label = self._notes[attributes["id"]] + " "
-        return item
+    def _begin_note(self, element: _Element, mark: str) -> None:
+        """Begin a note with its mark; an anchor within a line has none."""
+        element.is_footnote = element.tag in _NOTES and not self._rows
+        begins_line = element.tag in _ANCHORS and self._line == self._words and not self._rows
+        if element.is_footnote or begins_line:
+            self.parts.append(Item(f"{mark} ", is_note=True))
+
+    def _end_label(self, label: _Element) -> None:
+        """End a label: as the number of a list item if it begins one, else with a space."""
+        item = self._open[-1] if self._open else _PLAIN
+        text = self._written(label) or ""
+        if item.tag == "li" and item.words == label.words and _ITEM_LABEL.fullmatch(text):
+            self.parts[label.first_part :] = []
+            self.parts[item.first_part] = Item(BULLET if text == "•" else f"{text} ")
+        else:
+            self.parts.append(notation.END_OF_WORDS)
 
     def _end_row(self, row: _Element) -> None:
         """Join the cells of a row, or make them paragraphs if the table is page layout."""

@@ -47,9 +47,9 @@ class Layout:
         self._newlines = 0  # pending before the next line
         self._line: list[str] = []  # pieces of the line so far
         self._is_verbatim = False
-        self._labels: list[str] = []  # bullets and numbers that are pending
+        self._labels: list[str] = []  # bullets, numbers and marks of notes that are pending
         self._heading: tuple[int, int, int] | None = None  # position, piece and level
-        self._links: list[str] = []  # of the heading
+        self._links: list[str] = []  # addresses of the heading's links
 
     def add(self, part: Part) -> None:
         """Add a part behind the others."""
@@ -67,8 +67,7 @@ class Layout:
             case GridRow():
                 self._write(part.line)
             case Item():
-                is_second_bullet = part.label == BULLET == "".join(self._labels[-1:])
-                self._labels.append("" if is_second_bullet else part.label)
+                self._add_label(part)
             case Mark.END_OF_ITEM:
                 del self._labels[-1:]
             case HeadingStart():
@@ -80,6 +79,12 @@ class Layout:
                 due += part is Mark.PARAGRAPH or isinstance(part, GridCell)
                 self._newlines = min(2, max(self._newlines, due))
 
+    def _add_label(self, item: Item) -> None:
+        is_second_bullet = item.label == BULLET == "".join(self._labels[-1:])
+        if item.is_note and self._labels:  # in place of a list number
+            self._labels[-1] = ""
+        self._labels.append("" if is_second_bullet else item.label)
+
     def _end_line(self) -> None:
         """Write the line so far."""
         text = "".join(self._line)
@@ -90,7 +95,7 @@ class Layout:
             self._write(notation.with_links(text) if text.strip() else text)
         elif self._heading:
             text, links = notation.write_out(squeezed(text).strip(" "))
-            self._links += links
+            self._links += [f"({address})" for _, address in links]
             self._write(text)
         else:
             self._write(notation.with_links(squeezed(text).strip(" ")))
@@ -99,6 +104,8 @@ class Layout:
         """Append a line after the pending separators."""
         if not text:
             return
+        if self._labels and _is_marked(text, self._labels[-1]):
+            self._labels[-1] = ""
         before = ("\n" * self._newlines if self._length else "") + "".join(self._labels)
         self.pieces += [before, text]
         self._length += len(before) + len(text)
@@ -117,6 +124,12 @@ class Layout:
             self._newlines = 2
             self._write(" ".join(self._links))
             self._links.clear()
+
+
+def _is_marked(text: str, label: str) -> bool:
+    """Whether a text begins with the mark of a note of its own, as "1." or "(1)" for "[1] "."""
+    own = re.match(r"\W{0,2}(\w+)(?![.,]\d)", text) if label[:1] == "[" else None
+    return text.startswith(label) or (own is not None and own[1] == label.strip("[] "))
 
 
 def row_cells(parts: list[Part]) -> list[GridCell] | None:

@@ -18,9 +18,10 @@ _ROMAN = {
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """The start of a list item, with its bullet or number."""
+    """The start of a list item or note, with its bullet, number or mark."""
 
     label: str
+    is_note: bool = False
 
 
 @dataclass(slots=True, eq=False)
