@@ -84,18 +84,32 @@ _UNSPACED_SIGN = regex.compile(f"[{_UNSPACED}]")
 
 _BORDER = "\ue000"
 _SIGN_BEFORE = r"(?:(?![=|←→⇒])[\p{Sm}-]|&\#?\w+;)"  # a sign of a number, also as an HTML entity
+# The end of a word, after which a stop ends a sentence, also without a space: Lough.1938
+_LETTERS_BEFORE = rf"[\p{{L}}\p{{M}}]{{3}}|[\p{{Hangul}}{_UNSPACED})%]"
+# Signs that are no part of a word or of a number, also beside a digit: 女校。1938年
+_BREAKS = "。｡，、「」『』〝〞«»‹›"
+_FULL_WIDTH_NUMBER = regex.compile(  # 1，250 and 3。5
+    r"(?<=\p{N})(?:，\p{N}{3}|[。｡]\p{N}{1,2})(?!\p{N})"
+)
+# A long dash with a digit on one side, which is no minus and not between numbers: by Tom—1938 was
+_DASH_BREAK = regex.compile(
+    rf"(?<!\p{{N}}\s?\p{{L}}{{1,4}})(?<=[\p{{L}}\p{{M}}.!?…。！？)”’」』])"
+    rf"(?:\s(?:—|―|--)\s|(?:——|――|--|(?<![{_UNSPACED}])[—―])\s?)(?=\p{{N}})"
+    r"|(?<=\p{N})\s?(?:—|―|--)+\s?(?=\p{L})"
+)
 _HAN_NUMBER = "〇零一二两兩三四五六七八九十廿卅百千万萬亿億兆半壹贰貳叁參肆伍陆陸柒捌玖拾佰仟"
 # The surroundings of a border (¦) that lies inside of a word or a number, in folded text.
 _SPLIT = regex.compile(
     rf"""
       {_WORD}¦{_WORD} | ¦\p{{M}} | \p{{N}}¦\p{{N}}
     | {_WORD}¦['&@/_-]{_WORD} | {_WORD}['&@/_-]¦{_WORD}           # O'Neil, AT&T, F-16, m/s
-    | {_WORD}¦(?![|<>=~`]|\\\s)[\p{{Sm}}\p{{Sc}}\p{{Sk}}#%&@\\·-] | {_WORD}[#+]¦[#+]  # C++, US$5
+    | {_WORD}¦(?![|<>=~`]|\\\s)[\p{{Sm}}\p{{Sc}}\p{{Sk}}#%&@\\-] | {_WORD}[#+]¦[#+]  # C++, US$5
+    | {_WORD}¦·{_WORD}                                            # N·m
     | \p{{L}}¦\.\p{{Ll}} | \p{{L}}\.¦\p{{Ll}} | (?<![^\s(])\.¦\p{{L}}  # Node.js, .NET
-    | (?<!{_WORD})\p{{L}}¦\.{_WORD} | (?<!{_WORD})\p{{L}}\.¦{_WORD}    # U.S.
+    | (?<![\p{{L}}\p{{M}}\p{{N}}])\p{{L}}(?:¦\.|\.¦){_WORD}            # U.S.
     | {_WORD}¦\^ | \^-?¦[-\p{{N}}]                                # 10^3
     | [\p{{N}}^]¦[.,:/·٫٬*\[+]-?\p{{N}} | \p{{N}}[.,:/·٫٬*\[+]-?¦\p{{N}}  # 1,250; 17.5; 10:30
-    | \.¦\p{{N}}                                                  # .5
+    | (?<!{_LETTERS_BEFORE}|[^\p{{N}}]\.\.)\.¦\p{{N}}               # .5, v.5
     | (?:{_SIGN_BEFORE}\(?\ ?\p{{Sc}}?|\p{{Sc}})\ ?¦\p{{Sc}}?\ ?\p{{N}}  # - 42; < 3; $ 5
     | \p{{N}}[°'"]\ ?¦\ ?\p{{N}} | \p{{N}}¦\ ?[×⋅·±]\ ?\p{{N}}  # 6' 2"; 3 × 10
     | (?<!\p{{N}})\p{{N}}{{1,3}}\ ?¦\ ?\p{{N}}{{3}}(?!\p{{N}})     # 2 000 000
@@ -132,7 +146,10 @@ _DIGITS = regex.compile(r"\d+")
 _NOT_BLANK = regex.compile(r"[^\s\n][^\n]*")
 _HEAD_LINES = 3  # lines at the top and at the foot of a page that may be running heads
 _EDGE = 1000  # characters at an edge of a page in which these lines are sought
-_QUOTE_EDGES = regex.compile(r"^(?:[\s…\"'“”‘’「」『』]|\.(?!\d))+|[\s…\"'“”‘’「」『』]+$")
+_QUOTE_EDGES = regex.compile(
+    r"^(?:[\s…\"'“”‘’「」『』]|\.(?!\d)|[—―]++(?!\s*\d))+"
+    r"|(?:[\s…\"'“”‘’「」『』]|(?<![\d—―])[—―]++)+$"
+)
 
 
 def locate(quote: str, text: str, page_starts: Sequence[int] = (), first: int = 0) -> Span | None:
@@ -319,7 +336,11 @@ class _Folded:
         if may_measure and not _QUOTATION.search(left):
             return True
         signs = {self.original[self.starts[at - 1]], self.original[start]}
-        if "。" in signs and not before[-1].isdigit() and not after[0].isdigit():
+        if not signs.isdisjoint(_BREAKS):
+            places = start - 1, start
+            return any(_FULL_WIDTH_NUMBER.match(self.original, place) for place in places)
+        dashes = _DASH_BREAK.finditer(self.original, max(0, start - 8), start + 8)
+        if any(one.start() <= start <= one.end() for one in dashes):
             return False
         if self.original.startswith(_LONG_DASHES, start) and not _WORD_SIGN.match(after[1:]):
             after = after[1:]

@@ -94,6 +94,27 @@ def test_inventions_are_not_found(quote: str) -> None:
         ("यह घर है। वह गया", "यह घर है"),
         ("他在柏林。IBM公司也在", "IBM公司也在"),
         ("in 1850 £40 was much", "in 1850"),
+        ("老陈建了石桥。1926年石桥被冲走", "老陈建了石桥。"),
+        ("老陈建了石桥。1926年石桥被冲走", "1926年石桥被冲走"),
+        ("全村共有28。1926年又少了", "全村共有28。"),
+        ("祖父は橋を架けた。１９２６年に流された", "祖父は橋を架けた。"),
+        ("祖父は橋を架けた．１９２６年に流された", "１９２６年に流された"),
+        ("老陈等了……1926年才走", "1926年才走"),
+        ("老陈走了——1926年的事", "1926年的事"),
+        ("老陈走了——一九二六年的事", "老陈走了——"),
+        ("记于1925，1926年各册", "1926年各册"),
+        ("共1，250，后来减了", "共1，250"),
+        ("见于1925、1926年各册", "1926年各册"),
+        ("老陈说「共有28」1926年又", "1926年又"),
+        ("할아버지가 다리를 놓았다.1926년에 무너졌다", "1926년에 무너졌다"),
+        ("पुल बना था।1926 में बह गया", "1926 में बह गया"),
+        ("بنى الجسر؟1926 انهار", "1926 انهار"),
+        ("Anna built the bridge.1926 saw it fall", "Anna built the bridge."),
+        ("Anna waited...1926 came", "1926 came"),
+        ("built by Anna—1926 was wet", "1926 was wet"),
+        ("built by Anna — 1926 was wet", "1926 was wet"),
+        ("built in 1926—Anna was ten", "built in 1926"),
+        ("—Где Анна? Она ушла", "— Где Анна?"),
     ],
 )
 def test_typography(text: str, quote: str) -> None:
@@ -136,6 +157,12 @@ def test_typography(text: str, quote: str) -> None:
         ("he is ~~not~~ guilty, he is [not](https://a.example) mad", ["he is guilty", "he is mad"]),
         ("snake_case here", ["snakecase here", "snake", "case here"]),
         ("A\u0301gnes and Agnes\u0301", ["gnes and Agnes", "and Agnes"]),
+        ("长3。5里，价1，250元，共２，５００只", ["5里，价", "250元，共", "里，价1", "５００只"]),
+        ("看第3．5节，比10：30早", ["5节，比", "看第3", "30早", "，比10"]),
+        ("降到—5度以下", ["5度以下"]),
+        ("fell to —5 degrees", ["5 degrees", "fell to —6"]),
+        ("of 5 kg—10 kg, 1926—1931", ["of 5 kg", "10 kg, 1926", "kg, 1926—"]),
+        ("in A.5 and of .5 t", ["in A.", "5 and", "5 and of", "5 t"]),
         ("十五万人，三分之一的人", ["五万人，", "一的人死", "五万人，三"]),
         ("他不同意这个条约", ["同意这个条约", "他同意这个条约"]),
         ("负五度的天气，三点五亿", ["五度的天气", "天气，三", "五度的天气，三点五亿"]),
@@ -244,7 +271,9 @@ def test_marks(tokens: list[str]) -> None:
 
 # Whatever is found has the quote's letters and its digits, and ends where they end.
 @given(
-    st.text(alphabet="abfi-\n*_`[]()é\u0308\u200b\xadﬁ½²³₂①1５.,'’−+ 陈不五—/:hc#%", max_size=40),
+    st.text(
+        alphabet="abfi-\n*_`[]()é\u0308\u200b\xadﬁ½²³₂①1５.。，'’−+ 陈不五—/:hc#%", max_size=40
+    ),
     st.integers(0, 40),
     st.integers(4, 40),
     st.sampled_from(["", "\u200b", "*", "-", "1", ".", "not ", "²", "\n", "fi"]),
