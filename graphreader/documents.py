@@ -6,10 +6,9 @@ Ingestion makes them, the graph stores them, and searches return them. A part ha
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from hashlib import sha256
-from itertools import takewhile
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from graphreader.errors import UsageError
@@ -39,14 +38,20 @@ class Heading(NamedTuple):
         return tuple(map(cls, row["heading_starts"], row["headings"], row["heading_levels"]))
 
 
-def heading_path(headings: Iterable[Heading], position: int) -> tuple[str, ...]:
-    """The titles of the headings over a position, the highest level first."""
+def heading_paths(
+    headings: Iterable[Heading], positions: Iterable[int]
+) -> Iterator[tuple[Heading, ...]]:
+    """Yield the headings over each of some ascending positions, the highest level first."""
     path: list[Heading] = []
-    for heading in takewhile(lambda one: one.start <= position, headings):
-        while path and path[-1].level >= heading.level:
-            path.pop()
-        path.append(heading)
-    return tuple(heading.title for heading in path)
+    left = iter(headings)
+    following = next(left, None)
+    for position in positions:
+        while following and following.start <= position:
+            while path and path[-1].level >= following.level:
+                path.pop()
+            path.append(following)
+            following = next(left, None)
+        yield tuple(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +83,28 @@ class ChunkRef:
     """The place of a chunk: its id, its index in the document from 0, the document's title and id.
 
     `id` follows from document, text and the number of equal chunks before it, not from `index`.
+    `start` is the chunk's first character in the document, `heading_path` has the titles of the
+    headings over it, the highest level first.
     """
 
     id: str
     index: int
     document: str
     document_id: str
+    start: int
+    heading_path: tuple[str, ...] = field(default=(), kw_only=True)
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Self:
+        """Make a chunk of a map projection such as `c {.*, document: d.title}`."""
+        values = {one.name: row[one.name] for one in fields(cls) if one.name in row}
+        return cls(**{**values, "heading_path": tuple(row.get("heading_path") or ())})
+
+    @property
+    def section(self) -> str:
+        """The headings over the chunk in one line, without the document's title: "Costs › 2021"."""
+        titles = (one for one in self.heading_path if one.casefold() != self.document.casefold())
+        return " › ".join(" ".join(one.split()) for one in titles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +118,6 @@ class Chunk(ChunkRef):
     that depends on more than the chunk's own text belongs to `place` too.
     """
 
-    start: int
     end: int
     text: str
     tokens: int
@@ -105,28 +125,25 @@ class Chunk(ChunkRef):
     summary: str = ""
     error: str | None = None
 
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Self:
-        """Make the chunk of a map projection such as `c {.*, document: d.title}`."""
-        return cls(**{name: row[name] for name in cls.__match_args__ if name in row})
-
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types, where `chunk` is the index. No key is ever removed."""
         place = {"id": self.id, "document": self.document, "document_id": self.document_id}
         span = {"chunk": self.index, "start": self.start, "end": self.end}
-        return {**place, "source": self.source, **span, "text": self.text}
+        headings = {"heading_path": list(self.heading_path)}
+        return {**place, "source": self.source, **span, **headings, "text": self.text}
 
     @property
     def properties(self) -> dict[str, Any]:
         """The properties of the node in the graph; an empty summary is None, so not stored."""
-        names = (name for name in self.__match_args__ if name not in _OF_DOCUMENT)
+        names = (one.name for one in fields(self) if one.name not in _OF_DOCUMENT)
         values: dict[str, Any] = {name: getattr(self, name) for name in names}
-        return {**values, "summary": self.summary or None}
+        return {**values, **self.place, "summary": self.summary or None}
 
     @property
     def place(self) -> dict[str, Any]:
         """The properties that an edit elsewhere in the document changes."""
-        return {"index": self.index, "start": self.start, "end": self.end}
+        span = {"index": self.index, "start": self.start, "end": self.end}
+        return {**span, "heading_path": list(self.heading_path) or None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +180,11 @@ T = TypeVar("T", covariant=True)
 class ChunkFacts(Generic[C]):
     """Facts of one chunk: all that were extracted, or some, in their order or the best first.
 
-    `chunk` is a `Chunk` where its text is at hand, else a reference. `headed` says that its
-    document has headings.
+    `chunk` is a `Chunk` where its text is at hand, else a reference.
     """
 
     chunk: C
     facts: tuple["AtomicFact", ...] = ()
-    headed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +232,11 @@ class KeyElement(KeyElementRef):
 class AtomicFact:
     """One indivisible statement of a chunk with its key elements; `index` counts from 0.
 
-    Its position in the chunk names a fact. Statements that only show facts leave the key elements
-    out.
+    It rests on the sentences from `start` to `end` of the chunk's text, in characters; None where
+    they are not known. `heading` is the last heading above them within the chunk, `speaker` the
+    name before these words in a transcript, `when` the time of the fact as an ISO date, month, year
+    or interval, each "" if the text has none. Statements that only show facts leave the key
+    elements out.
     """
 
     id: str
@@ -226,16 +244,56 @@ class AtomicFact:
     index: int
     text: str
     key_elements: tuple[KeyElement, ...] = ()
+    start: int | None = None
+    end: int | None = None
+    heading: str = ""
+    speaker: str = ""
+    when: str = ""
 
     @classmethod
     def of(cls, row: Mapping[str, Any], chunk: ChunkRef) -> Self:
-        """Make the fact of a map projection such as `f {.id, .index, .text}`."""
-        return cls(chunk=chunk, **{name: row[name] for name in cls.__match_args__ if name in row})
+        """Make the fact of a map projection such as `f {.id, .index, .text, .start}`."""
+        values = {name: row[name] for name in cls.__match_args__ if row.get(name) is not None}
+        return cls(chunk=chunk, **values)
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """The first character of its sentences in the document and the end; None: not known."""
+        if self.start is None or self.end is None:
+            return None
+        return self.chunk.start + self.start, self.chunk.start + self.end
+
+    @property
+    def attributed(self) -> str:
+        """The text after its speaker and time, unless it names them: "John, 2023-06-16: ..."."""
+        is_dated = self.when[:4].lstrip("-0") in self.text
+        context = [
+            self.speaker if self.speaker not in self.text else "",
+            "" if is_dated else self.when,
+        ]
+        return ": ".join(filter(None, [", ".join(filter(None, context)), self.text]))
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """The properties of the node about its sentences; None if not known, so not stored."""
+        context = {name: getattr(self, name) or None for name in ("heading", "speaker", "when")}
+        return {"start": self.start, "end": self.end, **context}
+
+    @property
+    def searched(self) -> str:
+        """The text with what is searched besides: heading, speaker and time."""
+        return " ".join(filter(None, [self.heading, self.speaker, self.when, self.text]))
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain JSON types: the text and its place, where `chunk` is the index of the chunk."""
+        """Plain JSON types: the text and its place, where `chunk` is the index of the chunk.
+
+        `start` and `end` are characters of the document. No key is ever removed.
+        """
         place = {"document": self.chunk.document, "document_id": self.chunk.document_id}
-        return {"text": self.text, **place, "chunk": self.chunk.index}
+        start, end = self.span or (None, None)
+        span = {"chunk": self.chunk.index, "start": start, "end": end}
+        context = {"heading": self.heading, "speaker": self.speaker, "when": self.when}
+        return {"text": self.text, **place, **span, **context}
 
     @property
     def with_title(self) -> str:

@@ -7,13 +7,21 @@ capacity plan says what more documents of the same kind need: `docs/sizes.md` ha
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import cast
 
 from graphreader.agent.modes import mode_named
 from graphreader.documents import Chunk, Document
 from graphreader.errors import WindowError
 from graphreader.ingestion.chunking import rechunk
-from graphreader.ingestion.extraction import LIMIT_BASE, LIMIT_RATIO, ExtractionTask, divide
+from graphreader.ingestion.context import DocumentContext
+from graphreader.ingestion.extraction import (
+    LIMIT_BASE,
+    LIMIT_RATIO,
+    ExtractionTask,
+    divide,
+    task_of,
+)
 from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.sources import Source
 from graphreader.llm.pricing import Prices
@@ -121,14 +129,15 @@ async def estimate(
             documents += 1
             chunks += number
             missing += len(lacking)
+            for_model = measurer.name != OFFLINE and bool(lacking)
+            context = await asyncio.to_thread(DocumentContext, document, for_model=for_model)
             for chunk in lacking:
-                text = chunk.text
                 tokens += chunk.tokens
-                size += len(text.encode("utf-8", "ignore"))
+                size += len(chunk.text.encode("utf-8", "ignore"))
                 # A blank chunk is not sent.
-                if text.strip():
+                if chunk.text.strip():
                     reading += await asyncio.to_thread(
-                        _call_of, document, text, measurer, reading_prices
+                        _call_of, context, chunk.start, chunk.text, measurer, reading_prices
                     )
     mode, window = mode_named(settings.mode), settings.window
     return Estimate(
@@ -177,15 +186,22 @@ def submission_cost(
     return prices.dollars(measurer.name, round(requests * sent), round(requests * received))
 
 
-def _call_of(document: Document, text: str, measurer: Measurer, prices: Prices) -> Spending:
-    task = ExtractionTask(document.title, text)
+def _call_of(
+    context: DocumentContext, start: int, text: str, measurer: Measurer, prices: Prices
+) -> Spending:
+    task = task_of(context, start, text)
     try:
         sent = measurer.measure(task)
     except WindowError:
-        parts = divide(document, text)
+        parts = divide(context.document, text)
         if len(parts) < 2:
             return Spending()  # it is not sent: the chunk will fail
-        return sum((_call_of(document, part, measurer, prices) for part in parts), Spending())
+        starts = accumulate(map(len, parts), initial=start)
+        costs = (
+            _call_of(context, at, part, measurer, prices)
+            for at, part in zip(starts, parts, strict=False)
+        )
+        return sum(costs, Spending())
     if not sent:
         return Spending(calls=1)
     received = min(round(REPLY_BASE + REPLY_RATIO * count(text)), task.reply_tokens)

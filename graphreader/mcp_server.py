@@ -88,12 +88,20 @@ class KeyElementsResult(BaseModel):
 
 
 class FactResult(BaseModel):
-    """An atomic fact and its place: `chunk` is the index of its chunk in the document."""
+    """An atomic fact and its place: `chunk` is the index of its chunk in the document.
+
+    `start` and `end` are those of its sentences, in characters of the document, if known.
+    """
 
     text: str
     document: str
     document_id: str
     chunk: int
+    start: int | None
+    end: int | None
+    heading: str
+    speaker: str
+    when: str
 
 
 class FactsResult(BaseModel):
@@ -114,6 +122,7 @@ class ChunkResult(BaseModel):
     chunk: int
     start: int
     end: int
+    heading_path: list[str]
     text: str
 
 

@@ -22,12 +22,11 @@ WITH total, f, min(place) AS place
 ORDER BY place LIMIT $most
 MATCH (c)-[:HAS_ATOMIC_FACT]->(f)
 WITH total, c, f ORDER BY f.index
-WITH total, c, collect(f {.id, .index, .text}) AS facts
+WITH total, c, collect(f {.id, .index, .text, .start, .end, .heading, .speaker, .when}) AS facts
 // By its id a document is found sooner than from a chunk with many facts.
 MATCH (d:Document {id: c.document})
 WITH total, c, d, facts ORDER BY d.title, d.id, c.index
 WITH total, {
-  chunk: c {.id, .index, document: d.title, document_id: d.id}, facts: facts,
-  headed: size(coalesce(d.headings, [])) > 0
+  chunk: c {.id, .index, .start, .heading_path, document: d.title, document_id: d.id}, facts: facts
 } AS row
 RETURN total, collect(row) AS rows

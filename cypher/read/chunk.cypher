@@ -13,6 +13,6 @@ RETURN c {
   first_page: size([start IN pages WHERE start <= c.start]),
   page_starts: [start IN pages WHERE c.start < start AND start < c.end],
   headings: headings[first..until], heading_starts: starts[first..until],
-  previous: p {.id, .index, document: d.title, document_id: d.id},
-  subsequent: s {.id, .index, document: d.title, document_id: d.id}
+  previous: p {.id, .index, .start, document: d.title, document_id: d.id},
+  subsequent: s {.id, .index, .start, document: d.title, document_id: d.id}
 } AS chunk

@@ -6,7 +6,8 @@ RETURN c {.*} AS chunk,
        COLLECT {
          MATCH (c)-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
          WITH f ORDER BY f.index, f.id
-         RETURN {text: f.text, embedding: f.embedding, names: COLLECT {
+         RETURN {text: f.text, embedding: f.embedding,
+                 place: f {.start, .end, .heading, .speaker, .when}, names: COLLECT {
            MATCH (f)-[r:HAS_KEY_ELEMENT|MERGED_KEY_ELEMENT]->(k:KeyElement)
            WHERE r.from IS NULL
            RETURN [r.surface, k.key] ORDER BY r.surface, k.key

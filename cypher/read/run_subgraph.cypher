@@ -20,7 +20,7 @@ RETURN [one IN found | {asked: one.asked, id: one.element.id, name: one.element.
   COLLECT {
     UNWIND chunks AS c
     MATCH (d:Document)-[:HAS_CHUNK]->(c)
-    RETURN c {.id, .index, document: d.title, document_id: d.id}
+    RETURN c {.id, .index, .start, document: d.title, document_id: d.id}
   } AS chunks,
   COLLECT {
     UNWIND chunks AS c

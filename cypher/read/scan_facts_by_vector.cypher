@@ -9,7 +9,7 @@ CALL (place) {
   WITH c, d, f, vector.similarity.cosine(f.embedding, $vectors[place]) AS score
   ORDER BY score DESC, f.id
   LIMIT $facts
-  RETURN collect([c.id, d.title, f.index, f.text, 2 * score - 1]) AS rows
+  RETURN collect([c.id, d.title, f.index, f.terms, 2 * score - 1]) AS rows
 }
 RETURN rows
 ORDER BY place

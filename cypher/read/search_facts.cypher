@@ -25,7 +25,7 @@ CALL (place) {
   MATCH (c:Chunk)-[:HAS_ATOMIC_FACT]->(f)
   WHERE f.corpus = $corpus AND c.pending IS NULL AND c.retired IS NULL
   MATCH (d:Document {id: c.document})
-  RETURN collect([c.id, d.title, f.index, f.text]) AS rows
+  RETURN collect([c.id, d.title, f.index, f.terms]) AS rows
 }
 CALL (place) {
   WITH place WHERE $counted[place] <> ''

@@ -16,7 +16,7 @@ CALL (place) {
   WITH c, d, f, score
   ORDER BY score DESC, f.id
   LIMIT $facts
-  RETURN collect([c.id, d.title, f.index, f.text, 2 * score - 1]) AS rows
+  RETURN collect([c.id, d.title, f.index, f.terms, 2 * score - 1]) AS rows
 }
 RETURN rows
 ORDER BY place

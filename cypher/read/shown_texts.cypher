@@ -6,12 +6,12 @@ CALL (row, c) {
   MATCH (c)-[:HAS_ATOMIC_FACT]->(f)
   WHERE f.index IN row.facts
   WITH f ORDER BY f.index
-  RETURN collect(f {.id, .index, .text}) AS facts
+  RETURN collect(f {.id, .index, .text, .start, .end, .heading, .speaker, .when}) AS facts
 }
 RETURN collect({
   chunk: CASE
     WHEN row.read THEN c {.*, document: coalesce(c.title, ''), document_id: c.document}
-    ELSE c {.id, .index, document: coalesce(c.title, ''), document_id: c.document}
+    ELSE c {.id, .index, .start, document: coalesce(c.title, ''), document_id: c.document}
   END,
   read: row.read, facts: facts
 }) AS rows

@@ -2,5 +2,5 @@
 UNWIND $documents AS document
 MATCH (d:Document {id: document, corpus: $corpus})-[:HAS_CHUNK]->(c)-[:HAS_ATOMIC_FACT]->(f)
 WHERE f.embedding IS NULL
-RETURN c {.id, .index, document: d.title, document_id: d.id} AS chunk,
+RETURN c {.id, .index, .start, document: d.title, document_id: d.id} AS chunk,
   collect(f {.id, .index, .text}) AS facts

@@ -6,7 +6,9 @@ CALL (d) {
   RETURN d AS node, d.title AS text
 UNION ALL
   MATCH (d)-[:HAS_CHUNK]->()-[:HAS_ATOMIC_FACT]->(f)
-  RETURN f AS node, f.text AS text
+  RETURN f AS node, reduce(
+    text = f.text, one IN [f.heading, f.speaker, f.when] | text + coalesce(' ' + one, '')
+  ) AS text
 }
 WITH node, text
 WHERE node.terms IS NULL OR NOT node.terms STARTS WITH $word

@@ -71,6 +71,7 @@ CALL (written, elements) {
   CREATE (c)-[:HAS_ATOMIC_FACT]->
          (f:AtomicFact {id: fact[0], corpus: $corpus, text: fact[1], terms: fact[2],
                         index: fact[3]})
+  SET f += fact[5]
   WITH elements, f, fact
   UNWIND fact[4] AS name
   WITH f, elements[name[0]] AS k, name[1] AS surface

@@ -2,20 +2,19 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from math import fsum
 from typing import Any
 
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.state import CITATIONS, PathResult, Plain, plain_quotes
 from graphreader.documents import ChunkInDocument
 from graphreader.reading import NO_PASSAGE, NOT_IN_THE_TEXTS, Citation, Reading
+from graphreader.text.lines import Span
 from graphreader.text.matching import locate
 from graphreader.text.question import parse_question
-from graphreader.text.sentences import language_of, sentence_spans
-from graphreader.text.words import terms_of
+from graphreader.text.sentences import language_of
 
 NO_CITATIONS: Mapping[str, Any] = {"citations": [], "claims": [], "contradictions": []}
 
@@ -26,33 +25,24 @@ _GAP = re.compile(r"\s*(?:\[?(?:\.{3,}|…+)\]?)\s*")
 _SHORTEST_PIECE = 12  # characters; a shorter piece between ellipses proves nothing
 
 
-def add_quotes(quotes: list[Plain], chunk: ChunkInDocument, quoted: list[str]) -> list[Plain]:
-    """Add the texts of `quoted` that the chunk really contains to a path's quotes, each once."""
+def add_quotes(
+    quotes: list[Plain], chunk: ChunkInDocument, quoted: Iterable[str], spans: Iterable[Span] = ()
+) -> list[Plain]:
+    """Add the texts of `quoted` that the chunk really contains to a path's quotes, each once.
+
+    `spans` are quotes by their places in the chunk.
+    """
     pages = [start - chunk.start for start in chunk.page_starts]
-    spans = [span for quote in quoted for span in passages(quote, chunk.text, pages)]
+    found = (span for quote in quoted for span in passages(quote, chunk.text, pages))
     verified = plain_quotes(
         Citation(
             *(chunk.document, chunk.document_id, chunk.index),
             *(chunk.start + start, chunk.start + end, chunk.text[start:end]),
             *(chunk.page(chunk.start + start), chunk.heading(chunk.start + start)),
         )
-        for start, end in spans
+        for start, end in chain(found, spans)
     )
     return [*quotes, *(quote for quote in verified if quote not in quotes)]
-
-
-def source_sentence(fact: str, text: str) -> str:
-    """Find the sentence that shares most words with a fact; rare words count more.
-
-    Empty if it shares less than half of the fact: a model words facts in its own way.
-    """
-    sentences = [text[start:end] for start, end in sentence_spans(text)]
-    terms = [terms_of(one) for one in sentences]
-    frequency = Counter(chain.from_iterable(terms))
-    weights = {term: 1 / max(1, frequency[term]) for term in terms_of(fact)}
-    shared = [fsum(weights[term] for term in own & weights.keys()) for own in terms]
-    best = max(shared, default=0.0)
-    return sentences[shared.index(best)] if best > fsum(weights.values()) / 2 else ""
 
 
 def passages(quote: str, text: str, page_starts: Sequence[int] = ()) -> list[tuple[int, int]]:

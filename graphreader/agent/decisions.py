@@ -49,6 +49,11 @@ class FactsDecision(Decision):
         description="The notebook anew: everything useful that it held, joined with what these "
         "facts add to the answer."
     )
+    quotes: list[str] = Field(
+        default_factory=list,
+        description="The facts that support the new notes, copied word for word. Empty if none "
+        "does.",
+    )
     rationale: str = Field(
         description="Why the next function is the right one, in a sentence or two, in the "
         "language of the question."

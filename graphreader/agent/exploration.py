@@ -36,6 +36,7 @@ from graphreader.agent.state import (
     Costs,
     NodeRef,
     PathState,
+    Plain,
     QueuedChunk,
     RunState,
     Seen,
@@ -48,6 +49,7 @@ from graphreader.documents import ChunkFacts, ChunkInDocument, ChunkRef
 from graphreader.errors import DecisionError, WindowError
 from graphreader.reading import FunctionCall
 from graphreader.store.records import Neighbor
+from graphreader.text.matching import locate
 
 MAX_NEIGHBORS = 200  # neighbors of a node that are ranked
 MOST_TOGETHER = 4  # short chunks that one prompt shows
@@ -101,9 +103,28 @@ class Exploration:
             **self.count_call(state, call, runtime, queue),
             **_page_after(state, decision.function, len(task.groups)),
             **await self._update_notebook(state, decision.notebook, costs, runtime),
+            "quotes": await self._fact_quotes(state["quotes"], chunks, decision.quotes),
             "queue": queue,
             "seen": seen,
         }
+
+    async def _fact_quotes(
+        self, quotes: list[Plain], shown: Sequence[ChunkFacts[ChunkRef]], quoted: Sequence[str]
+    ) -> list[Plain]:
+        """Add the sentences on which quoted facts rest to a path's quotes.
+
+        Facts of older graphs have no sentences: their chunks must be read.
+        """
+        for group in shown:
+            spans = [
+                (fact.start, fact.end)
+                for fact in group.facts
+                if fact.start is not None and fact.end is not None
+                if any(locate(one, fact.attributed) for one in quoted)
+            ]
+            if spans and (chunk := await self._context.explorer.chunk(group.chunk.id)):
+                quotes = add_quotes(quotes, chunk, (), spans)
+        return quotes
 
     async def explore_chunks(self, state: PathState, runtime: Runtime[None]) -> Update:
         """Read the first chunks of the queue, short chunks together, and go on (figure 10)."""

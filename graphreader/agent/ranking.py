@@ -9,7 +9,7 @@ previous fact.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import fsum, log
 from typing import TypeVar
 
@@ -17,7 +17,6 @@ from graphreader.agent.state import label
 from graphreader.agent.tasks import FactGroup
 from graphreader.documents import AtomicFact, ChunkFacts, ChunkRef
 from graphreader.store.explorer import GraphExplorer
-from graphreader.store.records import FactContext
 from graphreader.text.scripts import HAN_RUN
 from graphreader.text.words import fold, terms_of, words_of
 
@@ -107,16 +106,16 @@ async def fact_groups(
     needed = {
         one.chunk.id: indexes
         for one, facts in zip(page, best, strict=True)
-        if (indexes := [fact.index for fact in facts if needs_context(fact.text)]) or one.headed
+        if (indexes := [fact.index for fact in facts if needs_context(fact.text)])
     }
-    contexts = await explorer.contexts(needed) if needed else {}
+    before = await explorer.preceding_facts(needed) if needed else {}
     names = distinct_titles(one.chunk for one in page)
     return tuple(
         _fact_group(
             one.chunk,
             facts,
             names[one.chunk.document_id],
-            contexts.get(one.chunk.id),
+            before.get(one.chunk.id, {}),
             one.chunk.id in read,
         )
         for one, facts in zip(page, best, strict=True)
@@ -168,17 +167,21 @@ def _spaced(text: str) -> str:
 
 
 def _fact_group(
-    chunk: ChunkRef, best: Sequence[AtomicFact], title: str, context: FactContext | None, read: bool
+    chunk: ChunkRef,
+    best: Sequence[AtomicFact],
+    title: str,
+    before: Mapping[int, str],
+    read: bool,
 ) -> FactGroup:
     listed = {fact.index for fact in best}
-    before = context.before if context else {}
     return FactGroup(
         label(title, chunk.index),
-        tuple(fact.text for fact in best),
+        tuple(fact.attributed for fact in best),
         read,
-        heading=(context.heading if context else None) or "",
+        heading=chunk.section,
         before=tuple(
             "" if fact.index - 1 in listed else before.get(fact.index, "") for fact in best
         ),
+        under=tuple(fact.heading for fact in best),
         indexes=tuple(fact.index for fact in best),
     )

@@ -305,8 +305,9 @@ class ExploringTask(Task[D]):
 class FactGroup:
     """The facts of one node in one chunk, best first; `indexes` are their positions in it.
 
-    `more` counts further facts; `heading` is the heading at the chunk's start; `before` has, for
-    each fact that may be unclear alone, the previous fact, else "".
+    `more` counts further facts; `heading` has the headings over the chunk, `under` the last heading
+    within it above each fact; `before` has, for each fact that may be unclear alone, the previous
+    fact, else "".
     """
 
     label: str
@@ -315,6 +316,7 @@ class FactGroup:
     more: int = 0
     heading: str = ""
     before: tuple[str, ...] = ()
+    under: tuple[str, ...] = ()
     indexes: tuple[int, ...] = ()
 
     def shown(self) -> str:
@@ -323,8 +325,11 @@ class FactGroup:
         read = " (already read)" if self.read else ""
         lines = [f"{folded(self.label)}{heading}{read}"]
         places = self.indexes or range(len(self.facts))
-        facts = zip_longest(places, self.facts, self.before, fillvalue="")
-        for _, fact, before in sorted(facts):
+        facts = zip_longest(places, self.facts, self.before, self.under, fillvalue="")
+        last = ""
+        for _, fact, before, under in sorted(facts):
+            lines += [f"“{folded(under)}”:"] if under != last else []
+            last = under
             context = f" (right before it: {folded(before)})" if before else ""
             lines.append(f"- {folded(fact)}{context}")
         if self.more:
@@ -338,6 +343,7 @@ class FactGroup:
             self,
             facts=self.facts[:number],
             before=self.before[:number],
+            under=self.under[:number],
             indexes=self.indexes[:number],
             more=more,
         )

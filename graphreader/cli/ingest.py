@@ -170,6 +170,8 @@ def _counts(report: "IngestReport") -> Iterator[str]:
         yield f"{plural(skipped, 'part')} skipped"
     if report.dropped:
         yield f"{plural(report.dropped, 'key element')} dropped (not in their facts)"
+    if report.without_source:
+        yield f"{plural(report.without_source, 'fact')} without a source sentence"
 
 
 def _batch_lines(report: "IngestReport") -> Iterator[str]:

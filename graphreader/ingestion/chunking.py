@@ -10,14 +10,14 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from enum import IntEnum
 from heapq import heappop, heappush, merge
 from itertools import accumulate, chain, islice, pairwise
 from unicodedata import category
 
-from graphreader.documents import Chunk, Document, identity
+from graphreader.documents import Chunk, Document, Heading, heading_paths, identity
 from graphreader.text.blocks import code_spans
 from graphreader.text.lines import line_spans
 from graphreader.text.scripts import HAN, KANA
@@ -108,7 +108,14 @@ def _chunks(document: Document, spans: Iterable[Span]) -> list[Chunk]:
         seen[text] += 1
         place = id_, index, document.title, document.id
         chunks.append(Chunk(*place, start, end, text, tokens, document.source))
-    return chunks
+    return list(with_heading_paths(chunks, document.headings))
+
+
+def with_heading_paths(chunks: Sequence[Chunk], headings: Iterable[Heading]) -> Iterator[Chunk]:
+    """Yield the chunks of a document with the titles of the headings over each."""
+    begins = (one.end - len(one.text.lstrip()) for one in chunks)
+    for chunk, path in zip(chunks, heading_paths(headings, begins), strict=True):
+        yield replace(chunk, heading_path=tuple(heading.title for heading in path))
 
 
 def chunk_spans(text: str, limit: int, blocks: _Blocks = ()) -> Iterator[Span]:

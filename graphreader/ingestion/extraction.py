@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import accumulate
 
 from pydantic import Field
 
@@ -18,11 +19,13 @@ from graphreader.documents import (
 )
 from graphreader.errors import BudgetError, CutOffError, DecisionError, ReplyError, WindowError
 from graphreader.ingestion.chunking import split
+from graphreader.ingestion.context import DocumentContext
 from graphreader.ingestion.normalization.rules import clean_surface, normalize
 from graphreader.llm.protocols import LONGEST_REPLY, Budget, Decider, Decision, Task, folded
 from graphreader.outline import LONGEST_SUMMARY, shortened
 from graphreader.text.names import key_elements_of
-from graphreader.text.words import alphanumeric_words, casefolded
+from graphreader.text.numbered_sentences import NumberedSentences
+from graphreader.text.words import alphanumeric_words, casefolded, occurs
 from graphreader.tokens import count
 from graphreader.usage import Usage
 
@@ -32,11 +35,18 @@ LIMIT_BASE, LIMIT_RATIO = 512, 8
 """Tokens of the longest reply: fixed, and by tokens of the text. Facts of a dense text take 2 by
 token, and some models count twice as many as we do."""
 SMALLEST_PART = 100  # tokens; a smaller chunk is not divided
+MANY_FACTS = 60
+"""Number of facts from which a model may have ended its reply before the end of the text."""
 
 
 class ExtractedFact(Decision):
-    """One atomic fact of a chunk (paper, figure 6)."""
+    """One atomic fact of a chunk (paper, figure 6), with the numbers of its sentences (ours)."""
 
+    sentences: list[int] = Field(
+        default_factory=list,
+        description="The numbers of the sentences that it rests on.",
+        json_schema_extra={"maxItems": 8},
+    )
     fact: str = Field(
         description="One indivisible statement as a short full sentence, pronouns replaced by "
         "names, in the language of the text."
@@ -67,6 +77,7 @@ class ExtractionTask(Task[Extraction]):
     divisible = True
     title: str
     text: str
+    context: str = ""
 
     @property
     def reply_tokens(self) -> int:
@@ -74,23 +85,31 @@ class ExtractionTask(Task[Extraction]):
         return min(LIMIT_BASE + LIMIT_RATIO * count(self.text), LONGEST_REPLY)
 
     def values(self) -> Mapping[str, str]:
-        """The title and the text."""
-        return {"title": folded(self.title), "text": self.text}
+        """The title, the context of the text, and the text with numbered sentences."""
+        context = f"\n{self.context}" if self.context else ""
+        text = NumberedSentences(self.text).numbered()
+        return {"title": folded(self.title), "context": context, "text": text}
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractionResult:
-    """A chunk with its facts, and how many key elements were not in their facts."""
+    """A chunk with its facts.
+
+    It counts the key elements that were not in their facts, numbers of sentences that do not exist,
+    and facts whose sentences were not found.
+    """
 
     extracted: ChunkFacts[Chunk]
     usage: Usage = field(default_factory=Usage)
     dropped: int = 0
+    unknown_sentences: int = 0
+    without_source: int = 0
 
 
 async def extract(
-    decider: Decider, document: Document, chunk: Chunk, budget: Budget | None = None
+    decider: Decider, context: DocumentContext, chunk: Chunk, budget: Budget | None = None
 ) -> ExtractionResult:
-    """Extract one chunk; an unusable reply is stored as its error.
+    """Extract one chunk of a document; an unusable reply is stored as its error.
 
     Raises the DecisionErrors that every chunk would meet.
     """
@@ -98,49 +117,79 @@ async def extract(
     if not chunk.text.strip():
         return ExtractionResult(ChunkFacts(chunk))
     usage: list[Usage] = []
+    document = context.document.id
     try:
-        extracted = await _decide(decider, document, chunk.text, budget, usage)
+        extracted = await _decide(decider, context, chunk.start, chunk.text, budget, usage)
     except (ReplyError, WindowError, BudgetError) as error:
         kind = type(error).__name__
-        logger.warning("Chunk %d of document %s has no facts: %s", chunk.index, document.id, kind)
+        logger.warning("Chunk %d of document %s has no facts: %s", chunk.index, document, kind)
         logger.debug("The reason: %s", error)
         return ExtractionResult(ChunkFacts(replace(chunk, error=str(error))), sum(usage, Usage()))
     except DecisionError as error:
         error.spent = sum(usage, Usage())
         raise
-    facts, dropped = atomic_facts(document.corpus, chunk, extracted.facts)
-    chunk = replace(chunk, summary=shortened(_clean(extracted.summary), LONGEST_SUMMARY))
-    texts = [one.text for one in facts]
-    logger.debug("Chunk %d of document %s has the facts: %s", chunk.index, document.id, texts)
-    return ExtractionResult(ChunkFacts(chunk, facts), sum(usage, Usage()), dropped)
+    summaries = dict.fromkeys(
+        shortened(_clean(one.summary), LONGEST_SUMMARY // len(extracted)) for _, one in extracted
+    )
+    chunk = replace(chunk, summary=" ".join(filter(None, summaries)))
+    result = ExtractionResult(ChunkFacts(chunk), sum(usage, Usage()))
+    result = ground(result, context, extracted)
+    texts = [one.text for one in result.extracted.facts]
+    logger.debug("Chunk %d of document %s has the facts: %s", chunk.index, document, texts)
+    return result
+
+
+_Part = tuple[str, Extraction]
+"""A part of a chunk's text, usually all of it, with what was extracted from it."""
 
 
 async def _decide(
-    decider: Decider, document: Document, text: str, budget: Budget | None, usage: list[Usage]
-) -> Extraction:
-    """Request the facts and summary of a text, divided if it is too long; adds to `usage`."""
+    decider: Decider,
+    context: DocumentContext,
+    start: int,
+    text: str,
+    budget: Budget | None,
+    usage: list[Usage],
+) -> list[_Part]:
+    """Request the facts and summary of a text, divided if it is too long; adds to `usage`.
+
+    The text begins at `start` in the document.
+    """
     try:
-        result = await decider.decide(ExtractionTask(document.title, text), budget)
+        result = await decider.decide(task_of(context, start, text), budget)
     except (CutOffError, WindowError) as error:
         usage.append(error.spent)
-        parts = divide(document, text)
+        parts = divide(context.document, text)
         if len(parts) < 2:
             raise
-        pending = [_decide(decider, document, part, budget, usage) for part in parts]
-        read = list[Extraction]()
+        starts = accumulate(map(len, parts), initial=start)
+        pending = [
+            _decide(decider, context, at, part, budget, usage)
+            for at, part in zip(starts, parts, strict=False)
+        ]
+        read = list[_Part]()
         # All parts are decided before an error is raised, so that they go into one batch.
         for outcome in await asyncio.gather(*pending, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 raise outcome from error
-            read.append(outcome)
-        sentences = [shortened(one.summary, LONGEST_SUMMARY // len(parts)) for one in read]
-        facts = [fact for one in read for fact in one.facts]
-        return Extraction(facts=facts, summary=" ".join(dict.fromkeys(sentences)))
+            read += outcome
+        return read
     except DecisionError as error:
         usage.append(error.spent)
         raise
     usage.append(result.usage)
-    return result.decision
+    extraction, sentences = result.decision, NumberedSentences(text)
+    numbers = (number for fact in extraction.facts for number in fact.sentences)
+    end = sentences.end_of(max(sentences.valid(numbers), default=0))
+    if len(extraction.facts) < MANY_FACTS or count(text[end:]) < SMALLEST_PART:
+        return [(text, extraction)]
+    rest = await _decide(decider, context, start + end, text[end:], budget, usage)
+    return [(text[:end], extraction), *rest]
+
+
+def task_of(context: DocumentContext, start: int, text: str) -> ExtractionTask:
+    """Make the task for a text that begins at `start` in its document."""
+    return ExtractionTask(context.title, text, context.shown(start, start + len(text)))
 
 
 def divide(document: Document, text: str) -> list[str]:
@@ -151,25 +200,42 @@ def divide(document: Document, text: str) -> list[str]:
     return [part.text for part in split(replace(document, text=text), size // 2 + 1)]
 
 
-def atomic_facts(
-    corpus: str, chunk: Chunk, extracted: Iterable[ExtractedFact]
-) -> tuple[tuple[AtomicFact, ...], int]:
-    """Return the distinct facts of a chunk, and the number of dropped key elements.
+def ground(
+    result: ExtractionResult, context: DocumentContext, parts: Iterable[_Part]
+) -> ExtractionResult:
+    """Add the distinct facts of the parts of a chunk, with their sentences, speakers and times.
 
     A key element that does not occur in its fact is dropped; a fact without key elements gets
     names from its own text.
     """
+    chunk, corpus = result.extracted.chunk, context.document.corpus
     facts: dict[str, AtomicFact] = {}
-    dropped = 0
-    for one in extracted:
-        text = _clean(one.fact)
-        grounded = grounded_elements(one.key_elements, text)
-        dropped += len(one.key_elements) - len(grounded)
-        elements = key_elements(corpus, grounded) or key_elements(corpus, key_elements_of(text))
-        if text and elements and text not in facts:
-            id_ = identity(chunk.id, text)
-            facts[text] = AtomicFact(id_, chunk, len(facts), text, elements)
-    return tuple(facts.values()), dropped
+    dropped = unknown = without = begin = 0
+    for text, extraction in parts:
+        sentences = NumberedSentences(text, " ".join([context.title, *chunk.heading_path]))
+        for one in extraction.facts:
+            fact = _clean(one.fact)
+            grounded = grounded_elements(one.key_elements, fact)
+            dropped += len(one.key_elements) - len(grounded)
+            unknown += len(set(one.sentences)) - len(sentences.valid(one.sentences))
+            elements = key_elements(corpus, grounded) or key_elements(corpus, key_elements_of(fact))
+            if not fact or not elements or fact in facts:
+                continue
+            span = sentences.span_of(fact, one.sentences)
+            start, end = (begin + span[0], begin + span[1]) if span else (None, None)
+            without += span is None
+            made = AtomicFact(
+                *(identity(chunk.id, fact), chunk, len(facts), fact, elements, start, end)
+            )
+            facts[fact] = context.placed(made)
+        begin += len(text)
+    return replace(
+        result,
+        extracted=ChunkFacts(chunk, tuple(facts.values())),
+        dropped=dropped,
+        unknown_sentences=unknown,
+        without_source=without,
+    )
 
 
 def key_elements(corpus: str, surfaces: Iterable[str]) -> tuple[KeyElement, ...]:
@@ -211,30 +277,10 @@ def _normalized(text: str) -> str:
 def _occurs(element: str, text: str) -> bool:
     if not element:
         return False
-    if _occurs_literally(element, text):
+    if occurs(element, text):
         return True
     words = alphanumeric_words(text)
     return all(any(_same_word(one, word) for word in words) for one in alphanumeric_words(element))
-
-
-def _occurs_literally(element: str, text: str) -> bool:
-    """Whether the text contains the element as whole words."""
-    start = text.find(element)
-    while start >= 0:
-        end = start + len(element)
-        before, after = text[start - 1 : start], text[end : end + 1]
-        if not (
-            (before.isalnum() and _is_in_word(element[0]))
-            or (after.isalnum() and _is_in_word(element[-1]))
-        ):
-            return True
-        start = text.find(element, start + 1)
-    return False
-
-
-def _is_in_word(character: str) -> bool:
-    """Whether a character is part of a word; Chinese characters are not."""
-    return character.isdecimal() or character.lower() != character.upper()
 
 
 def _same_word(one: str, other: str) -> bool:

@@ -17,6 +17,7 @@ from itertools import islice
 from graphreader.documents import Chunk, ChunkFacts, Document
 from graphreader.errors import DecisionError, DeletedError, PendingError
 from graphreader.ingestion.chunking import rechunk, split
+from graphreader.ingestion.context import DocumentContext
 from graphreader.ingestion.embedding import EmbeddingQueue
 from graphreader.ingestion.extraction import extract
 from graphreader.ingestion.loading.content import Refused
@@ -63,13 +64,13 @@ _CHANGED = "It is incomplete or was changed meanwhile: run the same `graphreader
 
 @dataclass(slots=True)
 class DocumentJob:
-    """The work on a document: its `chunks`, of which `missing` are to be extracted.
+    """The work on a document: its `chunks`, of which `missing` are to be extracted in `context`.
 
     `arrangement` lists all chunks of a document that the graph has in part; the chunks of a new
     document are linked when they are written.
     """
 
-    document: Document
+    context: DocumentContext
     chunk_tokens: int
     chunks: int
     missing: Sequence[Chunk]
@@ -86,6 +87,11 @@ class DocumentJob:
     written: int = 0
     is_deleted: bool = False
     finished: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def document(self) -> Document:
+        """The document itself."""
+        return self.context.document
 
     @property
     def is_new(self) -> bool:
@@ -179,6 +185,8 @@ class Pipeline:
         self._reports: list[DocumentReport | None] = []
         self._usage = Usage()
         self._dropped = 0
+        self._unknown_sentences = 0
+        self._without_source = 0
         self._failure: DecisionError | None = None
         self._created = ""  # when the corpus was created; empty: it is not in the graph yet
         self._looking = asyncio.Lock()
@@ -223,6 +231,8 @@ class Pipeline:
             self._decider.name,
             notes=(*filter(None, [notice]), *without_facts_note(ended)),
             dropped=self._dropped,
+            unknown_sentences=self._unknown_sentences,
+            without_source=self._without_source,
         )
         log_ingest(report)
         return report
@@ -323,7 +333,7 @@ class Pipeline:
             job = await self._update_job(document, state)
         else:
             chunks = await asyncio.to_thread(split, document, self._chunk_tokens)
-            job = DocumentJob(document, self._chunk_tokens, len(chunks), chunks)
+            job = await self._document_job(document, chunks, chunks)
         self._jobs = {id_: one for id_, one in self._jobs.items() if not one.finished.is_set()}
         self._jobs[document.id] = job
         return job
@@ -348,25 +358,31 @@ class Pipeline:
         # An interrupted edit retired these chunks, and half of their facts may be deleted.
         await self._deleter.delete_chunks([id_ for id_ in known if known[id_] == "retired"])
         missing = [chunk for chunk in chunks if known.get(chunk.id) != "extracted"]
-        return DocumentJob(document, self._chunk_tokens, len(chunks), missing, chunks)
+        job = await self._document_job(document, chunks, missing)
+        job.arrangement = chunks
+        return job
+
+    async def _document_job(
+        self, document: Document, chunks: Sequence[Chunk], missing: Sequence[Chunk]
+    ) -> DocumentJob:
+        context = await asyncio.to_thread(
+            DocumentContext, document, for_model=self._decider.name != OFFLINE
+        )
+        return DocumentJob(context, self._chunk_tokens, len(chunks), missing)
 
     async def _retry_jobs(self) -> _Jobs:
         documents = await self._status.failed()
         self._progress(SourceCount(len(documents)))
         for id_ in documents:
-            record = await self._status.failed_chunks(id_)
-            if record:
+            record = await self._status.stored(id_)
+            if record and record.failed:
                 failed, tokens = len(record.failed), sum(one.tokens for one in record.failed)
                 self._progress(DocumentStart(record.document.title, failed, failed, tokens))
             self._progress(SourceEnd())
-            if record:
-                yield DocumentJob(
-                    record.document,
-                    record.chunk_tokens,
-                    record.chunks,
-                    record.failed,
-                    is_retry=True,
-                )
+            if record and record.failed:
+                job = await self._document_job(record.document, record.chunks, record.failed)
+                job.chunk_tokens, job.is_retry = record.chunk_tokens, True
+                yield job
 
     # Extract the missing chunks.
 
@@ -401,7 +417,7 @@ class Pipeline:
                 if self._failure or job.is_deleted:
                     self._in_flight.release()
                     return
-                result = await extract(self._decider, job.document, chunk, self._budget)
+                result = await extract(self._decider, job.context, chunk, self._budget)
         except PendingError as error:
             self._usage += error.spent
             job.waiting += 1
@@ -415,6 +431,8 @@ class Pipeline:
         else:
             self._usage += result.usage
             self._dropped += result.dropped
+            self._unknown_sentences += result.unknown_sentences
+            self._without_source += result.without_source
             self._extracted.put_nowait((job, result.extracted))
         finally:
             self._extracting -= 1
@@ -510,6 +528,9 @@ class Pipeline:
             if job.arrangement is not None:
                 replaced = await self._writer.arrange(job.version, job.arrangement)
                 await self._deleter.delete_chunks(replaced)
+                facts = await self._status.facts(job.document.id)
+                placed = [one for fact in facts if (one := job.context.placed(fact)) != fact]
+                await self._writer.place_facts(placed)
             if not job.is_new:
                 id_ = job.document.id
                 facts = await self._writer.unembedded_facts([id_])

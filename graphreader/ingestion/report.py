@@ -137,10 +137,12 @@ def without_facts_note(documents: Iterable[DocumentReport]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """The outcome of an ingest; `dropped` counts key elements that are not in their facts.
+    """The outcome of an ingest.
 
-    `batches` are unfinished batches; `submitted` requests were added to them, for about
-    `submitted_dollars` (None: not known).
+    `dropped` counts key elements that are not in their facts, `unknown_sentences` numbers of
+    sentences that do not exist, `without_source` facts whose sentences were not found. `batches`
+    are unfinished batches; `submitted` requests were added to them, for about `submitted_dollars`
+    (None: not known).
     """
 
     corpus: str
@@ -149,6 +151,8 @@ class IngestReport:
     decider: str
     notes: tuple[str, ...] = ()
     dropped: int = 0
+    unknown_sentences: int = 0
+    without_source: int = 0
     normalization: NormalizationReport | None = None
     batches: tuple[BatchStatus, ...] = ()
     submitted: int = 0
@@ -189,8 +193,14 @@ class IngestReport:
                 asked, facts = one.asked + first.asked, one.facts + first.facts
                 one = replace(one, status=status, asked=asked, facts=facts)
             documents.append(one)
-        usage, dropped = self.usage + earlier.usage, self.dropped + earlier.dropped
-        return replace(self, documents=tuple(documents), usage=usage, dropped=dropped)
+        return replace(
+            self,
+            documents=tuple(documents),
+            usage=self.usage + earlier.usage,
+            dropped=self.dropped + earlier.dropped,
+            unknown_sentences=self.unknown_sentences + earlier.unknown_sentences,
+            without_source=self.without_source + earlier.without_source,
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types. Keys may be added in later versions; none is ever removed."""
@@ -205,6 +215,8 @@ class IngestReport:
             "submitted_dollars": self.submitted_dollars,
             "facts": self.facts,
             "dropped": self.dropped,
+            "unknown_sentences": self.unknown_sentences,
+            "without_source": self.without_source,
             "decider": self.decider,
             "notes": list(self.notes),
             "normalization": self.normalization.as_dict() if self.normalization else None,

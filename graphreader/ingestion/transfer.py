@@ -35,6 +35,7 @@ from graphreader.documents import (
 )
 from graphreader.errors import UsageError
 from graphreader.files import atomic_write, structural_bytes
+from graphreader.ingestion.chunking import with_heading_paths
 from graphreader.ingestion.loading.content import MAX_SOURCE, MAX_TITLE
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.llm.protocols import is_storable
@@ -76,11 +77,19 @@ class Header(_Record):
 
 
 class FactRecord(_Record):
-    """A fact, the keys of its wordings, and its vector (32-bit little-endian, Base64)."""
+    """A fact, the keys of its wordings, and its vector (32-bit little-endian, Base64).
+
+    Older exports have no sentences (`start` and `end` in the chunk) and nothing after them.
+    """
 
     text: str
     key_elements: dict[str, str]
     embedding: str | None = None
+    start: Number | None = None
+    end: Number | None = None
+    heading: str = ""
+    speaker: str = ""
+    when: str = ""
 
 
 class ChunkRecord(_Record):
@@ -268,6 +277,7 @@ def _chunk(row: Row) -> ChunkRecord:
             text=one["text"],
             key_elements=dict(one["names"]),
             embedding=_packed(one["embedding"]) if one["embedding"] else None,
+            **{name: value for name, value in one["place"].items() if value is not None},
         )
         for one in row["facts"]
     )
@@ -335,6 +345,8 @@ class Export:
                     return "a chunk is not in its place"
                 if len({fact.text for fact in chunk.facts}) < len(chunk.facts):
                     return "a fact stands in its chunk twice"
+                if any((one.end or 0) > len(chunk.text) for one in chunk.facts):
+                    return "the sentences of a fact are not in its chunk"
             if not item.is_whole:
                 return "the chunks are not the document's text"
             if len(item.title) > MAX_TITLE or len(item.source) > MAX_SOURCE:
@@ -505,16 +517,21 @@ class _Importer:
             values = one.model_dump(exclude={"facts"}, exclude_none=True)
             place = {"document": record.title, "document_id": document, "source": record.source}
             chunk = Chunk.of({"id": id_, **place, **values})
-            facts = tuple(self._fact(chunk, n, fact) for n, fact in enumerate(one.facts))
-            chunks.append(ChunkFacts(chunk, facts))
-        return chunks
+            chunks.append(chunk)
+        headings = (Heading(*one) for one in record.headings)
+        return [
+            ChunkFacts(chunk, tuple(self._fact(chunk, n, fact) for n, fact in enumerate(one.facts)))
+            for chunk, one in zip(with_heading_paths(chunks, headings), record.chunks, strict=True)
+        ]
 
     def _fact(self, chunk: Chunk, index: int, record: FactRecord) -> AtomicFact:
         elements = tuple(
             KeyElement(identity(self._corpus, key), surface, key)
             for surface, key in record.key_elements.items()
         )
-        return AtomicFact(identity(chunk.id, record.text), chunk, index, record.text, elements)
+        place = record.model_dump(include={"start", "end", "heading", "speaker", "when"})
+        id_ = identity(chunk.id, record.text)
+        return AtomicFact(id_, chunk, index, record.text, elements, **place)
 
     async def _import_key_elements(self, records: Sequence[KeyElementRecord]) -> None:
         """Write missing vectors of key elements; normalization compares them."""

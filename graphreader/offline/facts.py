@@ -71,21 +71,27 @@ def facts_of(text: str) -> list[ExtractedFact]:
     Items of lists, rows of tables, short lines with a digit and the lines of a poem are statements.
     """
     recurring = recurring_han(text)
+    statements = _statements(text)
+    resolved = _resolve_pronouns([sentence for _, sentence in statements])
     facts = (
-        ExtractedFact(fact=fact, key_elements=key_elements_of(fact, recurring))
-        for sentence in _resolve_pronouns(_statements(text))
+        ExtractedFact(sentences=[number], fact=fact, key_elements=key_elements_of(fact, recurring))
+        for (number, _), sentence in zip(statements, resolved, strict=True)
         for fact in _split_long(sentence)
     )
     return [fact for fact in facts if fact.key_elements]
 
 
-def _statements(text: str) -> list[str]:
-    """The sentences of a text, each in one line, without headings unless there is nothing else."""
-    all_, statements = [], []
-    headings: list[str] = []  # one below the other
+_Sentence = tuple[int, str]
+"""A sentence in one line with its number in the text, from 1."""
+
+
+def _statements(text: str) -> list[_Sentence]:
+    """The sentences of a text, without headings unless there is nothing else."""
+    all_, statements = list[_Sentence](), list[_Sentence]()
+    headings: list[_Sentence] = []  # one below the other
     known = {heading.start for heading in headings_of(text)}
     last = 0
-    for start, end in sentence_spans(text):
+    for number, (start, end) in enumerate(sentence_spans(text), 1):
         sentence = _MARK.sub("", one_line(text[start:end], text))
         is_item = ITEM.match(text, start, end) is not None
         if is_item and not _HAS_WORD.search(sentence):
@@ -95,13 +101,13 @@ def _statements(text: str) -> list[str]:
         is_entry = start not in known and bool(_NUMBER.match(sentence) or _DIGIT.search(sentence))
         is_long = len(sentence) >= LONGEST_HEADING
         if is_item or is_entry or is_long or _STATES.search(sentence):
-            statements.append(sentence)
+            statements.append((number, sentence))
             headings = []
         else:
-            headings.append(sentence)
+            headings.append((number, sentence))
             if len(headings) >= LINES_OF_TEXT:
-                statements += headings if len(headings) == LINES_OF_TEXT else [sentence]
-        all_.append(sentence)
+                statements += headings if len(headings) == LINES_OF_TEXT else headings[-1:]
+        all_.append((number, sentence))
         last = end
     return statements or all_
 

@@ -1,11 +1,12 @@
 """The catalog of a database: corpora, documents, sizes and the status of documents."""
 
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from graphreader.documents import Chunk, Document, Heading, without_surrogates
+from graphreader.documents import AtomicFact, Chunk, ChunkRef, Document, Heading, without_surrogates
 from graphreader.errors import UnknownCorpusError, UnknownDocumentError
 from graphreader.files import file_source, relative_name
 from graphreader.store.connection import Connection, Row
@@ -191,13 +192,17 @@ ChunkStatus = Literal["extracted", "failed", "retired"]
 
 
 @dataclass(frozen=True, slots=True)
-class FailedDocument:
-    """A document without its text, and its chunks without facts, out of all its `chunks`."""
+class StoredDocument:
+    """A document as the graph has it, with all its `chunks`, of at most `chunk_tokens` tokens."""
 
     document: Document
     chunk_tokens: int
-    chunks: int
-    failed: tuple[Chunk, ...]
+    chunks: tuple[Chunk, ...]
+
+    @property
+    def failed(self) -> tuple[Chunk, ...]:
+        """The chunks that have no facts."""
+        return tuple(chunk for chunk in self.chunks if chunk.error is not None)
 
 
 class DocumentStatus:
@@ -231,18 +236,22 @@ class DocumentStatus:
         """Return the ids of the documents with chunks that have no facts, by title."""
         return [row["id"] for row in await self._read("failed_documents")]
 
-    async def failed_chunks(self, document: str) -> FailedDocument | None:
-        """Return a document with its chunks that have no facts; None where all have facts."""
-        rows = await self._read("failed_chunks", document=document)
+    async def stored(self, document: str) -> StoredDocument | None:
+        """Return a document with its chunks; None where there is none."""
+        rows = await self._read("stored_document", document=document)
         if not rows:
             return None
-        row = rows[0]
-        return FailedDocument(
-            Document(corpus=self._corpus, text="", **row["document"]),
-            row["chunk_tokens"],
-            row["chunks"],
-            tuple(map(Chunk.of, row["failed"])),
-        )
+        row, chunks = rows[0], tuple(map(Chunk.of, rows[0]["chunks"]))
+        values = {**row["document"], "metadata": json.loads(row["document"]["metadata"])}
+        text = "".join(chunk.text for chunk in chunks)
+        whole = Document(corpus=self._corpus, text=text, headings=Heading.of(row), **values)
+        return StoredDocument(whole, row["chunk_tokens"], chunks)
+
+    async def facts(self, document: str) -> list[AtomicFact]:
+        """Return the facts of a document, without their key elements."""
+        rows = await self._read("facts_of_document", document=document)
+        groups = [(ChunkRef.of(row["chunk"]), row["facts"]) for row in rows]
+        return [AtomicFact.of(fact, chunk) for chunk, facts in groups for fact in facts]
 
     async def _read(self, name: str, **values: Any) -> list[Row]:
         return await self._connection.read(f"read/{name}", corpus=self._corpus, **values)

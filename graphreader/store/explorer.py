@@ -26,7 +26,7 @@ from graphreader.store.full_text import (
     key_element_queries,
     rank_by_words,
 )
-from graphreader.store.records import FactContext, Neighbor, NodeFacts, Profile
+from graphreader.store.records import Neighbor, NodeFacts, Profile
 from graphreader.store.search import (
     EARLIER_TERMS,
     NOT_INDEXED,
@@ -155,9 +155,9 @@ class GraphExplorer:
             return NodeFacts((), 0)
         groups = []
         for row in rows[0]["rows"]:
-            chunk = ChunkRef(**row["chunk"])
+            chunk = ChunkRef.of(row["chunk"])
             facts = tuple(AtomicFact.of(fact, chunk) for fact in row["facts"])
-            groups.append(ChunkFacts(chunk, facts, row["headed"]))
+            groups.append(ChunkFacts(chunk, facts))
         return NodeFacts(tuple(groups), rows[0]["total"])
 
     async def neighbors(
@@ -186,11 +186,13 @@ class GraphExplorer:
         )
         return [Neighbor(**row) for row in rows]
 
-    async def contexts(self, chunks: Mapping[str, Sequence[int]]) -> dict[str, FactContext]:
-        """Return the text before some facts (by index) of each chunk, by the chunk's id."""
+    async def preceding_facts(
+        self, chunks: Mapping[str, Sequence[int]]
+    ) -> dict[str, dict[int, str]]:
+        """Return the fact before each of some facts (by index) of each chunk, by the chunk's id."""
         values = [{"id": id_, "facts": list(indexes)} for id_, indexes in chunks.items()]
-        rows = await self._rows("contexts", chunks=values)
-        return {row["id"]: FactContext(row["heading"], dict(row["before"])) for row in rows}
+        rows = await self._rows("preceding_facts", chunks=values)
+        return {row["id"]: dict(row["before"]) for row in rows}
 
     async def chunk(self, id_: str) -> ChunkInDocument | None:
         """Return a chunk by its id, None if it is deleted."""
@@ -199,7 +201,7 @@ class GraphExplorer:
             return None
         row = rows[0]["chunk"]
         for name in ("previous", "subsequent"):
-            row[name] = ChunkRef(**row[name]) if row[name] else None
+            row[name] = ChunkRef.of(row[name]) if row[name] else None
         row["page_starts"] = tuple(row["page_starts"])
         row["headings"] = tuple(map(Heading, row["heading_starts"], row["headings"]))
         return ChunkInDocument.of(row)
@@ -222,7 +224,7 @@ class GraphExplorer:
         rows = {row["chunk"]["id"]: row for row in await self._rows("shown_texts", chunks=values)}
         shown = []
         for row in (rows[id_] for id_ in ids if id_ in rows):
-            chunk = Chunk.of(row["chunk"]) if row["read"] else ChunkRef(**row["chunk"])
+            chunk = Chunk.of(row["chunk"]) if row["read"] else ChunkRef.of(row["chunk"])
             facts = tuple(AtomicFact.of(fact, chunk) for fact in row["facts"])
             shown.append(ChunkFacts(chunk, facts))
         return shown

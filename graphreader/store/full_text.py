@@ -54,6 +54,11 @@ def indexed_terms(text: str, corpus: str) -> str:
     return " ".join([f"{corpus_word(corpus)}v{TERMS_VERSION}", *sorted(terms_of(text))])
 
 
+def terms_in(indexed: str) -> frozenset[str]:
+    """The terms of a text by the property `terms` of its node, of any version."""
+    return frozenset(indexed.split()[1:])
+
+
 @dataclass(frozen=True, slots=True)
 class FrequentWords:
     """The frequent words of key elements' names, and the frequent terms of facts."""

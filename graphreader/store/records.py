@@ -1,6 +1,5 @@
 """The surroundings of a key element as the graph has them: its facts, neighbors and profile."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,14 +28,6 @@ class NodeFacts:
     def unlisted(self) -> int:
         """The number of facts that the groups leave out."""
         return max(0, self.total - sum(len(group.facts) for group in self.groups))
-
-
-@dataclass(frozen=True, slots=True)
-class FactContext:
-    """The heading of a chunk, and the preceding fact by the index of each requested fact."""
-
-    heading: str | None
-    before: Mapping[int, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ async def run_subgraph(connection: Connection, corpus: str, ids: Sequence[str]) 
     elements = {one["id"]: KeyElementRef(one["id"], one["name"]) for one in row["elements"]}
     return RunSubgraph(
         tuple(elements.values()),
-        tuple(ChunkRef(**one) for one in row["chunks"]),
+        tuple(ChunkRef.of(one) for one in row["chunks"]),
         tuple(_distinct_edges([*row["named"], *row["shared"]])),
         {one["asked"]: one["id"] for one in row["elements"] if one["asked"] != one["id"]},
     )

@@ -19,8 +19,10 @@ from graphreader.documents import AtomicFact, Chunk, ChunkFacts, KeyElement, Sco
 from graphreader.store.connection import Connection, Row
 from graphreader.store.full_text import (
     all_terms_query,
+    indexed_terms,
     key_element_queries,
     term_scores,
+    terms_in,
     terms_queries,
 )
 from graphreader.text.names import names_of
@@ -110,7 +112,7 @@ class _Candidate:
     """A chunk that may be a hit: terms of its title and fetched facts, cosines of some facts."""
 
     title: frozenset[str]
-    facts: dict[int, str]
+    facts: dict[int, frozenset[str]]
     cosines: dict[int, float]
 
 
@@ -156,20 +158,23 @@ async def search_chunks(
     rankings = [
         _rank(one, chunks, frequent)[:limit] for one, chunks in zip(parsed, found, strict=True)
     ]
-    ids = list(dict.fromkeys(one.id for ranking in rankings for one in ranking))
-    rows = await connection.read("read/chunk_hits", corpus=corpus, ids=ids) if ids else []
-    by_id = {row["id"]: Chunk.of(row) for row in rows[0]["rows"]} if rows else {}
+    wanted: dict[str, set[int]] = {}
+    for one in chain(*rankings):
+        wanted.setdefault(one.id, set()).update(one.facts)
+    values = [{"id": id_, "facts": sorted(indexes)} for id_, indexes in wanted.items()]
+    rows = await connection.read("read/chunk_hits", corpus=corpus, chunks=values) if values else []
+    by_id = {row["chunk"]["id"]: row for row in rows[0]["rows"]} if rows else {}
     return [
         SearchResult([_hit(by_id[one.id], one) for one in ranking if one.id in by_id], counts)
         for ranking, counts in zip(rankings, mentions, strict=True)
     ]
 
 
-def _hit(chunk: Chunk, ranked: "_Ranked") -> Scored[ChunkFacts[Chunk]]:
-    facts = [
-        AtomicFact(identity(chunk.id, text), chunk, index, text) for index, text in ranked.facts
-    ]
-    return Scored(ChunkFacts(chunk, tuple(facts)), ranked.score)
+def _hit(row: Row, ranked: "_Ranked") -> Scored[ChunkFacts[Chunk]]:
+    chunk = Chunk.of(row["chunk"])
+    facts = {fact["index"]: AtomicFact.of(fact, chunk) for fact in row["facts"]}
+    best = (facts[index] for index in ranked.facts if index in facts)
+    return Scored(ChunkFacts(chunk, tuple(best)), ranked.score)
 
 
 async def _match_terms(
@@ -216,6 +221,8 @@ async def _match_terms(
         places = [place for place, _ in asked]
         words = [query for _, query in asked]
         rows = await connection.read("read/search_facts_by_names", queries=words, **values)
+        for row in rows:
+            row["rows"] = [[*one[:3], indexed_terms(one[3], corpus)] for one in row["rows"]]
     for place, row in zip(places, rows, strict=True):
         _add(found[place], row["rows"])
     return mentions
@@ -269,19 +276,19 @@ async def has_at_most(connection: Connection, corpus: str, number: int) -> bool:
 
 
 def _add(chunks: _Candidates, rows: Iterable[Sequence[Any]]) -> None:
-    for id_, title, index, text, *cosine in rows:
+    for id_, title, index, terms, *cosine in rows:
         chunk = chunks.setdefault(id_, _Candidate(terms_of(title), {}, {}))
-        chunk.facts[index] = text
+        chunk.facts[index] = terms_in(terms)
         if cosine:
             chunk.cosines[index] = cosine[0]
 
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """The id of a chunk, and the indexes and texts of its matching facts, best first."""
+    """The id of a chunk, and the indexes of its matching facts, best first."""
 
     id: str
-    facts: tuple[tuple[int, str], ...]
+    facts: tuple[int, ...]
     score: float
 
 
@@ -290,9 +297,7 @@ def _rank(
 ) -> list[_Ranked]:
     """Rank the candidates that share a distinctive term with the query or are near to it."""
     places = [(id_, index) for id_, one in candidates.items() for index in one.facts]
-    texts = [
-        (candidates[id_].title, terms_of(candidates[id_].facts[index])) for id_, index in places
-    ]
+    texts = [(candidates[id_].title, candidates[id_].facts[index]) for id_, index in places]
 
     def votes_for(search: frozenset[str], title_counts: int) -> dict[str, _Votes]:
         counts = [
@@ -370,18 +375,15 @@ def _vote(
     }
 
 
-def _best_facts(chunk: _Candidate, votes: _Votes) -> tuple[tuple[int, str], ...]:
-    """Return the facts of a chunk that match by words or by vector, best first."""
+def _best_facts(chunk: _Candidate, votes: _Votes) -> tuple[int, ...]:
+    """Return the indexes of the facts of a chunk that match by words or by vector, best first."""
     highest = max(votes.facts.values(), default=1.0)
 
     def score(index: int) -> float:
         return votes.facts.get(index, 0.0) / highest + chunk.cosines.get(index, 0.0)
 
     matching = votes.facts.keys() | chunk.cosines.keys()
-    return tuple(
-        (index, chunk.facts[index])
-        for index in sorted(matching, key=lambda index: (-score(index), index))
-    )
+    return tuple(sorted(matching, key=lambda index: (-score(index), index)))
 
 
 # Names.

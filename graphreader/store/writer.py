@@ -152,8 +152,22 @@ class GraphWriter:
     async def unembedded_facts(self, documents: Sequence[str]) -> list[AtomicFact]:
         """Return the facts of documents without a vector."""
         rows = await self._read("unembedded_facts", documents=list(documents))
-        groups = [(ChunkRef(**row["chunk"]), row["facts"]) for row in rows]
+        groups = [(ChunkRef.of(row["chunk"]), row["facts"]) for row in rows]
         return [AtomicFact.of(fact, chunk) for chunk, facts in groups for fact in facts]
+
+    async def place_facts(self, facts: Iterable[AtomicFact]) -> None:
+        """Store what is known of the sentences of facts."""
+        left = iter(facts)
+        while part := list(islice(left, _TERMS_PER_WRITE)):
+            rows = [
+                {
+                    "id": one.id,
+                    "place": one.place,
+                    "terms": indexed_terms(one.searched, self.corpus),
+                }
+                for one in part
+            ]
+            await self._write("fact_places", rows=rows)
 
     async def write_fact_embeddings(self, vectors: Iterable[tuple[str, list[float]]]) -> None:
         """Store vectors of facts (id, vector)."""
@@ -290,9 +304,10 @@ def _rows(
                 [
                     fact.id,
                     fact.text,
-                    indexed_terms(fact.text, corpus),
+                    indexed_terms(fact.searched, corpus),
                     fact.index,
                     [[number[e.id], e.name] for e in fact.key_elements],
+                    fact.place,
                 ]
                 for fact in read.facts
             ],

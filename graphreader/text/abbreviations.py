@@ -155,7 +155,7 @@ def _name_before(text: str, end: int) -> str:
 
 
 def _long_form(short: str, words: list[str]) -> str:
-    """The last words of `words` whose letters are those of an abbreviation, "" if none fit.
+    """The last words of `words` that have the letters of an abbreviation, "" if none fit.
 
     Small words may be left out ("United States of America", USA), but not at the beginning.
     """
@@ -207,7 +207,7 @@ def _used_by(word: str, letters: list[str], used: int) -> set[int]:
 
 
 def _han_long_form(short: str, long: str) -> str:
-    """The end of a run of Han characters that has those of an abbreviation in order."""
+    """The end of a run of Han characters that has the characters of an abbreviation in order."""
     at = len(long)
     for sign in reversed(short):
         at = long.rfind(sign, 0, at)

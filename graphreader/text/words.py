@@ -328,3 +328,23 @@ def has_term(terms: frozenset[str], term: str) -> bool:
 def _has_content(folded_word: str) -> bool:
     """Whether a word is neither a stop word nor one letter; one digit has content."""
     return folded_word not in _STOP_WORDS and (len(folded_word) > 1 or folded_word.isdigit())
+
+
+def occurs(words: str, text: str) -> bool:
+    """Whether a text contains some words, not only as a part of longer words."""
+    start = text.find(words)
+    while start >= 0:
+        end = start + len(words)
+        before, after = text[start - 1 : start], text[end : end + 1]
+        if not (
+            (before.isalnum() and _is_in_word(words[0]))
+            or (after.isalnum() and _is_in_word(words[-1]))
+        ):
+            return True
+        start = text.find(words, start + 1)
+    return False
+
+
+def _is_in_word(character: str) -> bool:
+    """Whether a character is part of a word; Chinese characters are not."""
+    return character.isdecimal() or character.lower() != character.upper()

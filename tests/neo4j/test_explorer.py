@@ -15,7 +15,6 @@ from graphreader.store.explorer import (
 )
 from graphreader.store.key_elements import KeyElementMerges, StoredMerge
 from graphreader.store.records import (
-    FactContext,
     Neighbor,
     NodeFacts,
 )
@@ -260,7 +259,7 @@ async def test_nothing_is_scanned(writer: GraphWriter, profiling: Profiling) -> 
     assert await explorer.facts(node["A"], [node["B"]])
     assert await explorer.neighbors(node["A"], [], [chunk.id], [node["B"]], embedding_of("b"), 5)
     assert await explorer.profiles(list(node.values()))
-    assert await explorer.contexts({chunk.id: [1]})
+    assert await explorer.preceding_facts({chunk.id: [1]})
     assert await explorer.chunk(chunk.id)
 
     # Not NodeIndexScan: of the few nodes that other tests leave, Neo4j 5 may find it cheaper to go
@@ -346,7 +345,7 @@ async def test_nothing_leaks(
     assert not {one.id for one in await neighbors(outside, hub["secret"])} & {*related}
     assert await outside.profiles(related) == {}
     assert await outside.elements(related) == []
-    assert await outside.contexts({chunk.id: [1]}) == {}
+    assert await outside.preceding_facts({chunk.id: [1]}) == {}
     assert await outside.chunk(chunk.id) is None
     assert await outside.shown_texts([chunk.id], {chunk.id: [0]}) == []
     assert await outside.chunks([(chunk.document_id, 0)]) == []
@@ -356,8 +355,10 @@ async def test_nothing_leaks(
 
 
 # A chunk tells on which page a place in it stands and under which heading, as far as there are any.
-# The context of its facts is the heading in force where it begins, and the fact right before each.
-async def test_pages_headings_and_contexts(writer: GraphWriter, explorer: GraphExplorer) -> None:
+# The fact right before each of its facts is at hand.
+async def test_pages_headings_and_preceding_facts(
+    writer: GraphWriter, explorer: GraphExplorer
+) -> None:
     paged = replace(
         document(writer.corpus, "paged", "One two. Three four. Five."),
         page_starts=(0, 4, 4, 22),
@@ -383,9 +384,10 @@ async def test_pages_headings_and_contexts(writer: GraphWriter, explorer: GraphE
         [(3, "Five"), (4, "Five")],
         [(None, None)],
     ]
-    assert await explorer.contexts({made[0].id: [0, 2], made[2].id: [1, 9], "no id": [1]}) == {
-        made[0].id: FactContext(None, {2: "Second."}),
-        made[2].id: FactContext("Five", {1: "First."}),
+    wanted = {made[0].id: [0, 2], made[2].id: [1, 9], "no id": [1]}
+    assert await explorer.preceding_facts(wanted) == {
+        made[0].id: {2: "Second."},
+        made[2].id: {1: "First."},
     }
 
 

@@ -116,7 +116,7 @@ def run_of(text: str) -> tuple[Reading, list[Chunk], RunSubgraph]:
     passages = [Chunk("c1", 0, text, "d", 9, 9 + len(chunk), chunk, 9, text)]
     subgraph = RunSubgraph(
         (KeyElementRef("k1", text), KeyElementRef("k2", text)),
-        (ChunkRef("c1", 0, text, "d"),),
+        (ChunkRef("c1", 0, text, "d", 0),),
         (Edge("k1", "k2", 2, text), Edge("c1", "k1", 1, text)),
     )
     return reading, passages, subgraph
@@ -152,7 +152,7 @@ def long_run() -> tuple[Reading, list[Chunk], RunSubgraph]:
     ids = visited_ids(reading, passages)[:MOST_NODES]
     subgraph = RunSubgraph(
         tuple(KeyElementRef(one, f"Node {one}") for one in ids if one.startswith("k")),
-        tuple(ChunkRef(one.id, one.index, one.document, "d") for one in passages),
+        tuple(ChunkRef(one.id, one.index, one.document, "d", 0) for one in passages),
         tuple(Edge(one, other, 1, "Why.") for one, other in pairwise(ids)),
     )
     return reading, passages, subgraph

@@ -11,7 +11,6 @@ from graphreader.agent.citations import (
     distinct_quotes,
     passages,
     ranked,
-    source_sentence,
     with_valid_citations,
 )
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
@@ -44,27 +43,6 @@ def test_order_of_pieces() -> None:
     spans = passages("The barge sank … the lock was sold", text)
 
     assert [span[0] for span in spans] == [19, 43]
-
-
-# The sentence from which a model took a fact has most of its words, above all the rare ones; where
-# none has half of them there is none.
-@pytest.mark.parametrize(
-    ("fact", "sentence"),
-    [
-        ("Isambart, a friar, was threatened.", "They threatened a friar, Isambart."),
-        ("Joan of Arc was wounded by an arrow.", "There an arrow wounded her."),
-        ("Joan of Arc learned to write from Gerson.", ""),
-        ("贞德在兰斯受伤。", "贞德在兰斯受了伤。"),
-        ("", ""),
-    ],
-)
-def test_sources_of_facts(fact: str, sentence: str) -> None:
-    text = (
-        "The trial of Joan of Arc began. They threatened a friar, Isambart. Joan went to Paris. "
-        "There an arrow wounded her. 贞德生于法国。贞德在兰斯受了伤。"
-    )
-
-    assert source_sentence(fact, text) == sentence
 
 
 # A quote knows its page and the heading above it.

@@ -21,12 +21,12 @@ from graphreader.documents import AtomicFact, ChunkFacts, ChunkRef
 
 
 class NoContexts:
-    async def contexts(self, chunks: object) -> dict[str, object]:
+    async def preceding_facts(self, chunks: object) -> dict[str, object]:
         return {}
 
 
 def chunk(index: int, *facts: str, document: str = "book") -> ChunkFacts[ChunkRef]:
-    ref = ChunkRef(f"c{index}", index, document, "d")
+    ref = ChunkRef(f"c{index}", index, document, "d", 0)
     return ChunkFacts(ref, tuple(AtomicFact("", ref, n, fact) for n, fact in enumerate(facts)))
 
 
@@ -84,9 +84,9 @@ async def test_one_group_a_chunk() -> None:
 
 # Documents with one title are told apart by the beginning of their ids; others keep their title.
 def test_equal_titles() -> None:
-    chunks = [ChunkRef("c0", 0, "book", id_) for id_ in ("1234567", "7654321")]
+    chunks = [ChunkRef("c0", 0, "book", id_, 0) for id_ in ("1234567", "7654321")]
 
-    assert distinct_titles([*chunks, ChunkRef("c1", 1, "tale", "t")]) == {
+    assert distinct_titles([*chunks, ChunkRef("c1", 1, "tale", "t", 0)]) == {
         "1234567": "book (123456)",
         "7654321": "book (765432)",
         "t": "tale",

@@ -11,6 +11,7 @@ from graphreader.documents import Chunk, Document
 from graphreader.errors import WindowError
 from graphreader.estimate import MIB, Estimate, Spending, estimate, plan
 from graphreader.ingestion.chunking import split
+from graphreader.ingestion.context import DocumentContext
 from graphreader.ingestion.extraction import ExtractionTask, extract
 from graphreader.ingestion.loading.formats import load
 from graphreader.ingestion.loading.sources import sources_of
@@ -211,7 +212,7 @@ async def test_plan_is_near_the_truth(tmp_path: Path) -> None:
     sample = await estimate(sources_of(files[:2]), "c", decider, given)
     planned = plan(sample, 4, given)
     chunks = [(document, chunk) for document, some in map(cut, files) for chunk in some]
-    read = [await extract(decider, document, chunk) for document, chunk in chunks]
+    read = [await extract(decider, DocumentContext(document), chunk) for document, chunk in chunks]
 
     facts = sum(len(one.extracted.facts) for one in read)
     assert planned.chunks == pytest.approx(len(chunks), rel=0.1)

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from graphreader import tokens
-from graphreader.documents import Chunk, Document
+from graphreader.documents import Chunk
 from graphreader.errors import CutOffError, ReplyError, WindowError
+from graphreader.ingestion.context import DocumentContext
 from graphreader.ingestion.extraction import (
     ExtractedFact,
     Extraction,
@@ -15,6 +16,7 @@ from graphreader.ingestion.extraction import (
     extract,
     grounded_elements,
 )
+from graphreader.ingestion.loading.content import from_text
 from graphreader.llm.protocols import Budget
 from graphreader.outline import LONGEST_SUMMARY
 from graphreader.testing import ScriptedDecider
@@ -24,7 +26,10 @@ SENTENCES = [
     f"In year {1000 + n} the town of Place{n} was founded by Person{n}." for n in range(60)
 ]
 TEXT = "\n".join(SENTENCES)
-DOCUMENT = Document("demo", "d1", "Towns", "towns.txt", TEXT, "0", "en")
+
+
+def context_of(text: str) -> DocumentContext:
+    return DocumentContext(from_text(text, "Towns", "demo", "towns.txt"))
 
 
 def fact(text: str, *elements: str) -> ExtractedFact:
@@ -54,7 +59,7 @@ async def extracted(
 ) -> tuple[ExtractionResult, ScriptedDecider]:
     decider = ScriptedDecider({ExtractionTask: function})
     chunk = Chunk("c1", 0, "A", "d1", 0, len(text), text, tokens.count(text))
-    return await extract(decider, DOCUMENT, chunk, budget), decider
+    return await extract(decider, context_of(text), chunk, budget), decider
 
 
 # A chunk that is too much for one reply is divided, also again, and stays one chunk with all facts;

@@ -206,7 +206,7 @@ TURNS = (
 )
 OF_TURNS = (
     replace(READING, paths=(Path("question", "Ada.", 3, "termination", functions=TURNS),)),
-    RunSubgraph((KeyElementRef("k1", "Ada"),), (ChunkRef("c3", 3, "life", "d"),)),
+    RunSubgraph((KeyElementRef("k1", "Ada"),), (ChunkRef("c3", 3, "life", "d", 0),)),
 )
 PAGES: dict[str, Callable[[], Element]] = {
     "answer": lambda: variant(),
@@ -429,7 +429,7 @@ def test_arrows() -> None:
     path = Path("Ada", "", 6, "termination", functions=calls, node_id="k1")
     subgraph = RunSubgraph(
         (KeyElementRef("k1", "Ada"), KeyElementRef("k2", "Bo")),
-        tuple(ChunkRef(f"c{n}", n, "life", "d") for n in (0, 1, 3)),
+        tuple(ChunkRef(f"c{n}", n, "life", "d", 0) for n in (0, 1, 3)),
         (Edge("k1", "k2", 3, "Ada met Bo."),),
     )
     drawing = draw_graph(replace(READING, paths=(path,)), [], subgraph)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from graphreader.documents import Heading, heading_path
+from graphreader.documents import Heading, heading_paths
 from graphreader.ingestion.loading.content import from_text
 from graphreader.ingestion.loading.formats import read_markdown
 from graphreader.text.headings import headings_of
@@ -40,7 +40,12 @@ def titles(text: str) -> list[str]:
 
 
 def path(text: str, words: str) -> tuple[str, ...]:
-    return heading_path(list(headings_of(text)), text.index(words))
+    return path_at(list(headings_of(text)), text.index(words))
+
+
+def path_at(headings: list[Heading], position: int) -> tuple[str, ...]:
+    (found,) = heading_paths(headings, [position])
+    return tuple(one.title for one in found)
 
 
 # Chapters are below parts; a table of contents and sentences give no heading, and the title below a
@@ -167,8 +172,8 @@ def test_marked_headings() -> None:
         *(Heading(0, "Report", 1), Heading(text.index("## 2020"), "2020", 2)),
         *(Heading(text.index("**Costs"), "Costs", 18), Heading(text.index("## 2021"), "2021", 2)),
     ]
-    assert heading_path(found, text.index("Much")) == ("Report", "2020", "Costs")
-    assert heading_path(found, text.index("Less")) == ("Report", "2021")
+    assert path_at(found, text.index("Much")) == ("Report", "2020", "Costs")
+    assert path_at(found, text.index("Less")) == ("Report", "2021")
     assert [one.title for one in document.headings] == ["THE MILL", "1 Output", "Costs"]
 
 

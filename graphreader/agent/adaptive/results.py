@@ -5,17 +5,18 @@ further up in the same turn, is only named, the best chunks with the fact that m
 action named it by its number.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from graphreader.agent.adaptive.actions import Outcome
 from graphreader.agent.adaptive.tasks import Passage, Result
 from graphreader.agent.state import Seen
-from graphreader.documents import Chunk, ChunkFacts, ChunkRef
+from graphreader.documents import AtomicFact, Chunk, ChunkFacts, ChunkRef
 from graphreader.llm.protocols import folded
 
 WHOLE_TOKENS = 300  # tokens of a chunk that a search shows whole
 BEST_TOKENS = 600  # ... and of its best chunks, where a line between the facts may count
 BEST = 2
+BULLET = "- "  # before each fact
 FACTS_A_PASSAGE = 5  # facts by which a search shows a longer chunk
 
 
@@ -58,7 +59,8 @@ class ResultWriter:
     ) -> Passage:
         """Return a passage; a passage without text has nothing new to a search."""
         chunk = hit.chunk
-        number, title = self.number(chunk.document_id, chunk.index), chunk.document
+        number = self.number(chunk.document_id, chunk.index)
+        title = " › ".join(filter(None, [chunk.document, chunk.section]))
         was_whole = chunk.id in self._whole
         passage: Passage = {
             "number": number,
@@ -77,15 +79,41 @@ class ResultWriter:
                 return passage
             self._whole.add(chunk.id)
             return {**passage, "text": text, "whole": True}
-        facts = {fact.index: fact.text for fact in hit.facts}
+        facts = {fact.index: fact for fact in hit.facts}
         if is_search:
             seen = self._seen.setdefault(chunk.id, set())
             new = [index for index in facts if index not in seen][:FACTS_A_PASSAGE]
             facts = {} if was_whole else {index: facts[index] for index in sorted(new)}
             seen.update(facts)
         mark = " (read before)" if was_whole else ""
-        lines = [f"- {folded(fact)}" for fact in facts.values()]
+        shown = [facts[index] for index in sorted(facts)]
+        lines = fact_lines(shown)
         if lines and is_search:
             lines.append(f"({tokens} tokens: read_chunk shows it whole.)")
-        text = "\n".join(lines)
-        return {**passage, "title": title + mark, "text": text, "facts": sorted(facts)}
+        return {
+            **passage,
+            "title": title + mark,
+            "text": "\n".join(lines),
+            "facts": sorted(facts),
+            "spans": [
+                None if one.start is None or one.end is None else [one.start, one.end]
+                for one in shown
+            ],
+        }
+
+
+def fact_lines(facts: Iterable[AtomicFact]) -> list[str]:
+    """Format facts as a list, below the headings within their chunk."""
+    lines: list[str] = []
+    heading = ""
+    for fact in facts:
+        lines += [f"“{folded(fact.heading)}”:"] if fact.heading != heading else []
+        heading = fact.heading
+        lines.append(f"{BULLET}{folded(fact.attributed)}")
+    return lines
+
+
+def listed_facts(passage: Passage) -> list[str]:
+    """Return the facts that a passage shows, in order."""
+    lines = passage["text"].splitlines() if passage["facts"] else []
+    return [one.removeprefix(BULLET) for one in lines if one.startswith(BULLET)]

@@ -5,7 +5,7 @@ same for the whole run, and the chunks around a passage can be named, too.
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self, TypedDict
+from typing import ClassVar, Literal, NotRequired, Self, TypedDict
 
 from pydantic import Field
 
@@ -64,7 +64,10 @@ class Turn(Decision):
 
 
 class Passage(TypedDict):
-    """A passage as a result shows it: `whole`, or by some of its facts (their indexes)."""
+    """A passage as a result shows it: `whole`, or by some of its facts.
+
+    `facts` are their indexes, `spans` the places of their sentences in the chunk, if known.
+    """
 
     number: str
     title: str
@@ -74,6 +77,7 @@ class Passage(TypedDict):
     index: int
     whole: bool
     facts: list[int]
+    spans: NotRequired[list[list[int] | None]]
 
 
 class Result(TypedDict):

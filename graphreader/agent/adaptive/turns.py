@@ -1,7 +1,7 @@
 """The nodes of mode `adaptive`: a search, turns of a decision and its actions, the answer."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from itertools import chain
@@ -16,7 +16,7 @@ from graphreader.agent.adaptive.actions import (
     action_text,
     totals,
 )
-from graphreader.agent.adaptive.results import ResultWriter
+from graphreader.agent.adaptive.results import ResultWriter, listed_facts
 from graphreader.agent.adaptive.state import (
     OWN_PATH,
     AdaptiveState,
@@ -34,7 +34,7 @@ from graphreader.agent.adaptive.tasks import (
     TurnTask,
 )
 from graphreader.agent.answering import AnswerStream, checked_answer
-from graphreader.agent.citations import add_quotes, source_sentence
+from graphreader.agent.citations import add_quotes
 from graphreader.agent.context import RunContext, Update, wasted_costs
 from graphreader.agent.decisions import Answer, CitedClaim
 from graphreader.agent.events import (
@@ -53,7 +53,9 @@ from graphreader.documents import KeyElementRef
 from graphreader.errors import BudgetError, DecisionError, ReplyError
 from graphreader.reading import FunctionCall, Stopped
 from graphreader.store.search import SearchResult
+from graphreader.text.lines import Span
 from graphreader.text.matching import locate
+from graphreader.text.numbered_sentences import NumberedSentences
 
 STALLED = 2  # turns in a row without a finding, after which paths explore
 FEWEST_PATHS = 2
@@ -295,10 +297,8 @@ class AdaptiveNodes:
             known.add(text)
             chunk, place = chunks.get(passages.get(number, "")), None
             if chunk and not (located := add_quotes([], chunk, [one.quote])):
-                parts = [_facts(passage) for passage in shown if passage["number"] == number]
-                facts = [fact for fact in chain(*parts) if locate(one.quote, fact)]
-                sentences = [source_sentence(fact, chunk.text) for fact in facts]
-                located = add_quotes([], chunk, sentences)
+                parts = [passage for passage in shown if passage["number"] == number]
+                located = add_quotes([], chunk, (), _sources(one.quote, parts, chunk.text))
             if chunk and located:
                 quotes = [*quotes, *(quote for quote in located if quote not in quotes)]
                 place = quotes.index(located[0])
@@ -316,7 +316,7 @@ class AdaptiveNodes:
             facts = [(one, index) for one in parts for index in one["facts"]]
             places = tuple((one["document_id"], one["index"], index) for one, index in facts)
             labels = tuple(f"{one['title']}, chunk {one['index']}" for one in parts)
-            texts = tuple(chain.from_iterable(map(_facts, parts)))
+            texts = tuple(chain.from_iterable(map(listed_facts, parts)))
             runtime.stream_writer(FactsRead(OWN_PATH, "question", texts, labels, places))
 
 
@@ -339,10 +339,18 @@ def _whole(shown: Sequence[Passage]) -> list[str]:
     return [one["chunk"] for one in shown if one["whole"]]
 
 
-def _facts(passage: Passage) -> list[str]:
-    """The facts that a passage shows, without a line that may follow them."""
-    lines = passage["text"].splitlines()[: len(passage["facts"])]
-    return [line.removeprefix("- ") for line in lines]
+def _sources(quote: str, passages: Sequence[Passage], text: str) -> Iterator[Span]:
+    """Yield the spans of the sentences on which the shown facts with a quote rest.
+
+    Facts of older graphs have none: their sentences are sought in the `text` of the chunk.
+    """
+    for passage in passages:
+        facts = listed_facts(passage)
+        for fact, span in zip(facts, passage.get("spans", [None] * len(facts)), strict=True):
+            if locate(quote, fact):
+                found = (span[0], span[1]) if span else NumberedSentences(text).span_of(fact, ())
+                if found:
+                    yield found
 
 
 def _summary(result: Result, shown: Result) -> str:

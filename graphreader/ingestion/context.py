@@ -1,0 +1,158 @@
+"""The context of a chunk in its document: headings, speaker, time, and what a prompt shows besides.
+
+All of it is found by rule in the whole document, so chunks are extracted in parallel. It is no part
+of a chunk's id: an edit elsewhere in the document changes it, and no chunk is read again.
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import accumulate, takewhile
+from pathlib import PurePath
+
+from graphreader.documents import AtomicFact, Document, Heading, heading_paths
+from graphreader.outline import shortened
+from graphreader.text.blocks import blocks_of
+from graphreader.text.dates import date_of, names_time, when_of
+from graphreader.text.lines import one_line
+from graphreader.text.sentences import sentence_spans
+from graphreader.text.short_names import document_names
+from graphreader.text.turns import turns_of
+from graphreader.text.words import occurs
+from graphreader.tokens import count
+
+NAMES_TOKENS = 200
+"""Most tokens of the list of names in a prompt."""
+
+SENTENCES_BEFORE, LOOK_BACK = 2, 600  # sentences of the chunk before, in the characters before it
+LONGEST_LINE = 400  # characters of each part of a context in a prompt
+_OPENING = 1000  # characters in which the first heading may be the title
+
+
+class DocumentContext:
+    """The context of all chunks of one document; `for_model` also collects what prompts show."""
+
+    def __init__(self, document: Document, *, for_model: bool = True) -> None:
+        self.document = document
+        self._for_model = for_model
+        text, headings = document.text, document.headings
+        self._date = date_of(document.metadata)
+        self._heading_starts = list(_starts(headings))
+        self._heading_times = list(_times(headings, self._date))
+        self._turn_starts, self._turn_ends = array("q"), array("q")  # a chat has millions of turns
+        self._speakers: list[str] = []
+        for turn in turns_of(text, headings):
+            self._turn_starts.append(turn.start)
+            self._turn_ends.append(turn.end)
+            self._speakers.append(turn.speaker)
+        self._tables = [one for one in blocks_of(text) if one.kind == "table"] if for_model else []
+        self._table_ends = [one.end for one in self._tables]
+        self._names: Mapping[str, str] = document_names(text) if for_model else {}
+
+    @property
+    def title(self) -> str:
+        """The title for prompts: of the metadata or the format, else the first heading."""
+        document = self.document
+        is_named = document.title == PurePath(document.source).stem and document.headings
+        if given := document.metadata.get("title"):
+            return str(given)
+        if is_named and document.headings[0].start < _OPENING:
+            return document.headings[0].title
+        return document.title
+
+    def placed(self, fact: AtomicFact) -> AtomicFact:
+        """Add heading, speaker and time to a fact whose sentences are known.
+
+        Its time is that of its own words, else of its sentences, else of the heading above, else of
+        the metadata where somebody speaks.
+        """
+        if not fact.span:
+            return fact
+        start, end = fact.span
+        place = bisect_right(self._heading_starts, start) - 1
+        is_inside = place >= 0 and self._heading_starts[place] > fact.chunk.start
+        heading = self.document.headings[place].title if is_inside else ""
+        speaker = self._speaker(start)
+        above = self._heading_times[place] if place >= 0 else ""
+        dated = next(filter(names_time, (fact.text, self.document.text[start:end])), "")
+        if dated:
+            when = when_of(dated, above or self._date)
+        else:
+            when = above or (self._date if speaker else "")
+        return replace(fact, heading=heading, speaker=speaker, when=when)
+
+    def _speaker(self, position: int) -> str:
+        """The speaker of the turn at a position; "" outside of turns."""
+        place = bisect_right(self._turn_starts, position) - 1
+        return self._speakers[place] if place >= 0 and position < self._turn_ends[place] else ""
+
+    def shown(self, start: int, end: int) -> str:
+        """The context of the text from `start` to `end` for a prompt, a line for each part.
+
+        Empty unless the context was collected for a model.
+        """
+        if not self._for_model:
+            return ""
+        text = self.document.text
+        begin = end - len(text[start:end].lstrip())
+        path = next(heading_paths(self.document.headings, [begin]))
+        speaker = self._speaker(begin)
+        goes_on = begin not in self._turn_starts[bisect_left(self._turn_starts, begin) :][:1]
+        parts = {
+            "Date": self._date,
+            "Section": " › ".join(one.title for one in path if one.title != self.title),
+            "Right before": self._before(start, path[-1].start if path else 0),
+            "It begins in a turn of": speaker if goes_on else "",
+            "Header of the table": self._header(begin),
+            "Names": self._names_in(text[start:end]),
+        }
+        return "\n".join(
+            f"{name}: {shortened(line, 4 * NAMES_TOKENS if name == 'Names' else LONGEST_LINE)}"
+            for name, line in parts.items()
+            if line
+        )
+
+    def _before(self, start: int, heading: int) -> str:
+        """The last sentences before a text, below the heading over it."""
+        text, begin = self.document.text, max(0, start - LOOK_BACK)
+        if begin <= heading:
+            begin = text.find("\n", heading, start) if heading else 0
+        if begin < 0 or heading >= start:
+            return ""
+        spans = list(sentence_spans(text[begin:start]))[-SENTENCES_BEFORE:]
+        sentences = [one_line(text[begin + first : begin + last]) for first, last in spans]
+        return " ".join(sentences)[-LONGEST_LINE:]
+
+    def _header(self, position: int) -> str:
+        """The header row of a table that goes on at a position."""
+        place = bisect_right(self._table_ends, position)
+        table = self._tables[place] if place < len(self._tables) else None
+        return table.label if table and table.start < position < table.end else ""
+
+    def _names_in(self, text: str) -> str:
+        """The short names in a text with their full names, which it lacks; frequent names first."""
+        present = [
+            short for short, full in self._names.items() if full not in text and occurs(short, text)
+        ]
+        present.sort(key=text.count, reverse=True)
+        lines = [f"{short} = {self._names[short]}" for short in present]
+        sizes = accumulate(count(line) + 1 for line in lines)
+        fitting = takewhile(lambda one: one[1] <= NAMES_TOKENS, zip(lines, sizes, strict=True))
+        return "; ".join(line for line, _ in fitting)
+
+
+def _times(headings: tuple[Heading, ...], date: str) -> Iterator[str]:
+    """Yield the time under each heading: its own, else of the nearest heading above it.
+
+    A day without a year is near to the time before it.
+    """
+    own: dict[Heading, str] = {}
+    for heading, path in zip(headings, heading_paths(headings, _starts(headings)), strict=True):
+        own[heading] = when_of(heading.title, date)
+        date = own[heading] or date
+        yield next(filter(None, (own[one] for one in reversed(path))), "")
+
+
+def _starts(headings: tuple[Heading, ...]) -> Iterator[int]:
+    return (one.start for one in headings)
