@@ -98,10 +98,8 @@ def when_of(text: str, earlier: str = "") -> str:
     none. Years before Christ have a minus, as historians count: 221 BC is "-0221". A text of more
     than LONGEST characters names none.
     """
-    if len(text) > LONGEST or not _CAN_NAME.search(text):
-        return ""
-    text = " ".join(simplified(compatible(text.translate(_SIGNS))).split())
-    times = [_completed(one, earlier) for one in _joined(text, _times(text))]
+    text, found = _found(text)
+    times = [_completed(one, earlier) for one in _joined(text, found)]
     if not times or not all(one.first for one in times):
         return ""
     bounds = [one.bounds() for one in times]
@@ -110,6 +108,19 @@ def when_of(text: str, earlier: str = "") -> str:
         return ""
     time = times[bounds.index(shortest)]
     return "/".join(dict.fromkeys((_iso(time.first), _iso(time.last))))
+
+
+def names_time(text: str) -> bool:
+    """Whether a text names a time, perhaps an ambiguous one, or one of several."""
+    return next(_found(text)[1], None) is not None
+
+
+def _found(text: str) -> tuple[str, Iterator[_Time]]:
+    """The text as it is searched, and its times; none in a text that is too long."""
+    if len(text) > LONGEST or not _CAN_NAME.search(text):
+        return "", iter(())
+    text = " ".join(simplified(compatible(text.translate(_SIGNS))).split())
+    return text, _times(text)
 
 
 def _iso(parts: _Parts) -> str:

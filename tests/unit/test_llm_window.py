@@ -122,7 +122,7 @@ def test_corrections_give_way() -> None:
     assert fit(task, "schema", whole.tokens - 1, correction) == told
     assert fit(task, "schema", told.tokens - 1, correction) == bare
     with pytest.raises(
-        WindowError, match=f"has {bare.tokens} tokens, but .* only {bare.tokens - 1}"
+        WindowError, match=f"has {bare.tokens:,} tokens, but .* only {bare.tokens - 1:,}"
     ):
         fit(task, "schema", bare.tokens - 1, correction)
 
