@@ -48,7 +48,7 @@ class NumberedSentences:
         return sorted({one for one in numbers if 1 <= one <= len(self._spans)})
 
     def end_of(self, number: int) -> int:
-        """The end of a sentence in the text; that of the text for number 0."""
+        """The end of a sentence in the text; for number 0 the end of the text."""
         return self._spans[number - 1][1] if number else len(self._text)
 
     def span_of(self, statement: str, numbers: Iterable[int]) -> Span | None:
