@@ -20,7 +20,9 @@ LONG_FACT = 900  # characters; a longer sentence is cut at semicolons, commas or
 LONGEST_HEADING = 50  # characters
 USUAL_TERMS = 24  # added to the terms of a sentence, so that short sentences do not win
 _NO_STATEMENT = re.compile(r"^[\"“‘「『|]|[:：]\s*[\"“‘「『]|[\"”’」』?？!！|]$")
-_STATES = re.compile(rf"[.!?;…:：{FULL_STOPS}][\"'”’」』)\]]*$|\w ?[:：] ?\S")  # or "Name: Ada"
+_STATES = re.compile(
+    rf"[.!?,;…:：，、{FULL_STOPS}][\"'”’」』)\]]*$|\w ?[:：] ?\S"
+)  # or "Name: Ada"
 # Numbers of items that may also begin a line within a sentence: "A. Smith", "2.5 million".
 _NUMBER = re.compile(r"(?:[^\W\d_][.)]|[ivxIVX]{2,5}[.)]|\d{1,3}(?:\.\d{1,3})+\.?)[ \t]+\S")
 _DIGIT = re.compile(r"\d")

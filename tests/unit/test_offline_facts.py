@@ -177,7 +177,8 @@ def test_names_with_a_middle_dot() -> None:
     assert names_of("阿尔伯特·爱因斯坦和玛丽亚·斯克沃多夫斯卡·居里") == both
 
 
-# Items of lists and short lines with a digit or a colon are facts; headings are none.
+# Items of lists and short lines with a digit, a colon or a comma at the end are facts; headings are
+# none.
 @pytest.mark.parametrize(
     "lines",
     [
@@ -190,6 +191,8 @@ def test_names_with_a_middle_dot() -> None:
         "Name: Ada Holt\nAge: 31",
         "姓名：陈静\n年龄：三十一",
         "Apples 5 euros\nPears 6 euros",
+        "Ada sold the mill,\nPer bought it.",
+        "河边的磨坊卖了，\n陈静搬去了杭州。",
     ],
 )
 async def test_short_lines(lines: str) -> None:
