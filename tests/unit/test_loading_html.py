@@ -141,6 +141,10 @@ def test_superscripts(body: str, text: str) -> None:
     ("body", "text"),
     [
         ("plan B<sup>2</sup> of group A<sup>1</sup>", "plan B [2] of group A [1]"),
+        (
+            "Cox R<sup>2</sup>, Cox R<sup>1</sup>, |x|<sup>2</sup>, Lee<sup>∗</sup>",
+            "Cox R^2, Cox R [1], |x|^2, Lee [∗]",
+        ),
         ("the R<sup>2</sup>, an area <i>A</i><sup>2</sup>", "the R^2, an area A^2"),
         ("that A<sup>2</sup> is, A<sup>2</sup> = B", "that A^2 is, A^2 = B"),
         (
@@ -183,6 +187,7 @@ def test_marks_and_powers(body: str, text: str) -> None:
         ("<sup>1</sup>In the beginning. <sup>3</sup>He said", "[1] In the beginning. [3] He said"),
         ("<sup class=versenum>16&nbsp;</sup>O Lord. <sup>4</sup>As it", "[16] O Lord. [4] As it"),
         ("<b class=verse-num>6</b>And <span class='A_label__x'>7</span><i>So</i>", "6 And 7 So"),
+        ("<span class=label>1.</span>Roe saw<span class=linenum>5</span>", "1. Roe saw 5"),
         ("<sup>12</sup>C. Darwin, Origin", "[12] C. Darwin, Origin"),
         ("the <sup>3</sup>He, (<sup>18</sup>O), δ<sup>13</sup>C", "the 3He, (18O), δ13C"),
         ("<sup>40</sup>Ar/<sup>39</sup>Ar, <sup>3</sup>P<sub>0</sub>", "40Ar/39Ar, 3P0"),

@@ -57,7 +57,9 @@ _STRUCK = re.compile(r"text-decoration(?:-line)?\s{0,9}:[^;]{0,60}?\bline-throug
 _LINE_NUMBERS = tags("linenos gutter rouge-gutter lineno")  # classes of code listings
 _STYLED = tags("font span")
 _LABELS = tags("b em i span strong")
-_LABEL = re.compile(r"\bverse|\bv(?:-?num)?\b|label|ltx_tag")  # in classes of numbers before a text
+_LABEL = re.compile(
+    r"\bverse|\bv(?:-?num)?\b|label|linenum|ltx_tag"
+)  # in classes of numbers before a text
 _SECOND_FORMS = tags(  # of a formula in MathML
     "katex-html mwe-math-fallback-image-inline mwe-math-fallback-image-display"
 )

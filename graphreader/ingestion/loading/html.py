@@ -168,6 +168,8 @@ class _Target:
         if note:
             self._begin_note(element, note)
         element.first_part, element.marks = len(self.parts), self._marks
+        if is_label:
+            self.parts.append(notation.WORDS)
         self._begin(element, attributes)
         if note and tag == "li":
             self.parts[element.first_part] = Item(f"{note} ", is_note=True)

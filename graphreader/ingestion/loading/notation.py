@@ -40,12 +40,12 @@ _SHIFTED = re.compile(
 )
 
 _BRACKETED = re.compile(r"\[[^\[\]]*\]")
-_SIGN = r"[*†‡§¶#✉]"
+_SIGN = r"[*∗†‡§¶#✉]"
 _MARK_OF_NOTE = rf"(?:\(?\d{{1,3}}\)?|{_SIGN}){_SIGN}*"
 _NOTE_MARK = re.compile(rf"{_MARK_OF_NOTE}(?:\s?[,;–-]\s?{_MARK_OF_NOTE})*")
 _NOTE_LETTERS = re.compile(rf"(?=.*[a-z])(?:\w|{_SIGN})(?:[,;]\s?(?:[a-z\d]|{_SIGN}))+")
 _LINKED_MARK = re.compile(
-    r"\(?(?:[\divxlc]{1,5}|[a-zA-Z]|\D?\D?\d{1,3}|[*†‡§¶#]+)\)?|\d{1,3}(?:\s?[,;–-]\s?\d{1,3})+"
+    r"\(?(?:[\divxlc]{1,5}|[a-zA-Z]|\D?\D?\d{1,3}|[*∗†‡§¶#]+)\)?|\d{1,3}(?:\s?[,;–-]\s?\d{1,3})+"
 )
 _SEPARATORS = " ,;"  # of marks, which may stand in their superscripts
 _BASE_AND_SPACE = re.compile(r"(?:(?<![\w.,])10|\d\s?[kcm]?m) \Z")
@@ -54,7 +54,7 @@ _ION = re.compile(r"\d*[+−-]")
 _TERM = re.compile(
     r"[nkxyzijNT]|(?=.*[\dΑ-ω+−–*/^-])[-−–]?[\da-zA-ZΑ-ω][\da-zA-ZΑ-ω+−–*/().^-]{0,11}"
 )
-_GLUED = re.compile(rf"(?<=\w){WORDS}|(?<=[\w)]){END_OF_WORDS}(?=\w)")
+_GLUED = re.compile(rf"(?<=\w){WORDS}|(?<=[\w).\]]){END_OF_WORDS}(?=\w)")
 _TEMPERATURE = re.compile(r"\s?[CF]\b")
 _AMOUNT = re.compile(r"[$€£¥]\s?\d[\d.,]*\Z")
 _AFTER_NAME = re.compile(r"(?:[^\W\d_]{3}|\d[.,]\d)\Z")
@@ -65,6 +65,7 @@ _BASE = re.compile(
     r"(?<![\w.,:])(?<![A-Z]-)(?:\d{1,3}|\d+\.\d+)\Z|(?<![^\W\d_])(?:sin|cos|tan|cot|log|ln|mc)\Z"
     r"|(?:(?<![^\W\d_])(?<![^\W\d_]['’])(?<![&°℃])(?<![A-Z]\.)(?<!\d{4})|(?<=[πΔ]))[A-Za-zͰ-ϿÅ\u212b]\Z"
     r"|(?:(?<=[\w)])|(?!\([a-zA-Z]\)))\((?=[^()]*(?:[+−]|\b[a-zA-Z]\b)|-)(?:\d|\b[a-zA-Z]|[\s.+−*/×·^-]){1,20}\)\Z"
+    r"|[|‖][^|‖\s]{1,12}[|‖]\Z"
 )
 _UNIT = re.compile(
     r"(?<![^\W\d_])(?:[kcdmµμn]?m|мм|см|дм|км|м|ft|kg"
@@ -75,9 +76,9 @@ _CALCULATION = re.compile(r"\s?[=≈≤≥<>+−×·*/^]")
 _CALCULATED = re.compile(r"[=×·½π]\s?\w{1,3}\Z")
 _PRODUCT = re.compile(r"(?<![^\W\d_½])[a-z]{1,3}\Z")
 # "plan B", "Smith J", "Boeing 747": a word and the letter or number that belongs to its name.
-_NAME_WITH_LETTER = re.compile(r"([^\W\d_]{2,})[\s-][A-QS-Z]\Z")
+_NAME_WITH_LETTER = re.compile(r"([^\W\d_]{2,})[\s-][A-Z]\Z")
 _NAME_WITH_NUMBER = re.compile(
-    r"(§|\b[a-z]?[A-Z][^\W\d_]+|\b(?:pp?|pages?|aged?|article|section|chapter|clause))"
+    r"(§|\b[a-z]?[A-Z][^\W\d_]*|\b(?:pp?|pages?|aged?|article|section|chapter|clause))"
     r"\.?\s(?!10\Z)[\d.]+\Z"
 )
 _INDEXED = re.compile(  # "x1", not "CO2"
@@ -236,6 +237,8 @@ def _is_power(number: str, base: str, before: str, after: str) -> bool:
         return number in _POWERS_OF_UNITS
     if not is_base or base[-1] in "IVX" or (before[-2:-1] == END and base[-1].isupper()):
         return False  # "H2O"
+    if base[-1] in "NR" and number in ("2", "3"):  # a count, a coefficient, a space
+        return True
     name = _NAME_WITH_LETTER.search(base) or _NAME_WITH_NUMBER.search(base)
     return not name or fold(name[1]) in _STOP_WORDS
 
