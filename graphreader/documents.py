@@ -306,12 +306,20 @@ def identity(*parts: str) -> str:
     return sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 
-def check_corpus_name(corpus: str) -> str:
-    """Return the name of a corpus if it can be stored, shown and typed; else raise UsageError."""
+def check_corpus_name(corpus: str, *, is_new: bool = False) -> str:
+    """Return the name of a corpus if it can be stored, shown and typed; else raise UsageError.
+
+    The name of a new corpus must also be one part of an address.
+    """
     if not corpus.strip() or len(corpus) > MAX_CORPUS_NAME or not corpus.isprintable():
         raise UsageError(
             f"A corpus's name has 1 to {MAX_CORPUS_NAME} characters, all of them printable: choose "
             "another."
+        )
+    if is_new and (corpus in (".", "..") or "/" in corpus or "\\" in corpus):
+        raise UsageError(
+            f"A new corpus cannot be named {corpus}: its name stands in addresses of pages, so "
+            "choose another without / or \\, not . or .."
         )
     return corpus
 

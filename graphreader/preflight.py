@@ -10,6 +10,7 @@ from graphreader.agent.context import RunContext
 from graphreader.agent.modes import Mode
 from graphreader.agent.tasks import NOTEBOOK_TOKENS, PLAN_TOKENS, ChunkTask
 from graphreader.cluster import ClusterDecider, ClusterEmbedder, Workers
+from graphreader.documents import check_corpus_name
 from graphreader.errors import SettingsError, UsageError, WindowError
 from graphreader.ingestion.extraction import ExtractionTask
 from graphreader.ingestion.loading.parser_process import parse
@@ -98,6 +99,7 @@ async def prepare_ingest(
     await resources.prepare_schema()
     connection, notes = await resources.connection(), list[str]()
     record = await Catalog(connection).find_corpus(corpus)
+    check_corpus_name(corpus, is_new=record is None)
     embedder = in_background(resources.embedder_of(corpus, record))
     if record:
         resources.renew_terms(connection, corpus, record)

@@ -31,6 +31,7 @@ from graphreader.documents import (
     Document,
     Heading,
     KeyElement,
+    check_corpus_name,
     identity,
 )
 from graphreader.errors import UsageError
@@ -424,12 +425,14 @@ async def import_corpus(
 
     Complete documents stay; a document with another text is left out, with a sentence in
     `refused`. Raises EmbeddingMismatchError if the corpus has other embeddings, and UsageError if
-    the file is no complete export, before anything is written. A repeated import completes an
-    interrupted one.
+    the file is no complete export, or the name is none for a new corpus, before anything is
+    written. A repeated import completes an interrupted one.
     """
     with nullcontext(source) if isinstance(source, Export) else open_export(source) as export:
         await asyncio.to_thread(export.check)
         await schema.prepare(connection)
+        is_new = await Catalog(connection).find_corpus(corpus) is None
+        check_corpus_name(corpus, is_new=is_new)
         return await _Importer(connection, corpus).run(export, stages)
 
 

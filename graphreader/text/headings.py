@@ -79,6 +79,8 @@ _DATED = re.compile(
 _NO_DATE = re.compile(
     r"(?i:posted|updated|published|born|died|released?|copied|created|modified|printed|retrieved)\b"
 )
+# "Date: 2024-09-18" is the value of a label, unless dates with this label recur.
+_LABEL = re.compile(rf"(?!(?:{_WEEKDAY}) ?:)([^\W\d_][^\d:：]{{0,40}}?)\s?[:：]")
 _BOLD = re.compile(r"(\*\*|__)(?=\S)([^*_\n]{1,78})(?<=[^\s:：])\1")
 _DECORATION = "=-–—*#【】 \t"
 _UNDERLINE = re.compile(r"([=~^\"*+-])\1{2,}")
@@ -88,7 +90,7 @@ _SENTENCE_END = tuple(".,;:!?。！？；：，、…”")
 _GOES_ON = tuple(",;，；、")
 _WORDS_OF_TITLE = 7  # a longer line that ends with a full stop is a sentence
 _TIMES = 2  # a line of capitals that stands more often is a page head or a speaker
-_MOST_CAPITALS = 10_000
+_MOST_CAPITALS = 10_000  # also of labels
 
 
 class _Line(NamedTuple):
@@ -131,12 +133,16 @@ def _is_listed(text: str, heading: Heading, following: Heading) -> bool:
 def _formed(text: str, is_unmarked: bool) -> Iterator[Heading]:
     times = _recurring_capitals(text) if is_unmarked else Counter()
     numbers, underlines = set[str](), list[str]()
+    labels: Counter[str] | None = None
     lines = chain([None], _lines(text), [None])
     for (before, line), (_, following) in pairwise(pairwise(lines)):
         if line is None or len(line.text) > LONGEST_HEADING or _NO_HEADING.match(line.text):
             continue
         words = line.text
         level = _level(line)
+        if level == DATE and (label := _LABEL.match(words)):
+            labels = _dated_labels(text) if labels is None else labels
+            level = DATE if labels[label[1].casefold()] > 1 else 0
         if level and level <= SECTION and _is_in_contents(level, before, line, following):
             continue
         if is_unmarked and not level:
@@ -214,6 +220,18 @@ def _recurring_capitals(text: str) -> Counter[str]:
     for (start, end), _ in lines_of(text):
         if end - start <= LONGEST_HEADING and _is_in_capitals(words := text[start:end]):
             key = _without_digits(words)
+            if key in times or len(times) < _MOST_CAPITALS:
+                times[key] += 1
+    return times
+
+
+def _dated_labels(text: str) -> Counter[str]:
+    """The number of lines "Label: date", by their labels."""
+    times = Counter[str]()
+    for (start, end), _ in lines_of(text):
+        label = _LABEL.match(text, start, min(end, start + LONGEST_HEADING))
+        if label and end - start <= LONGEST_HEADING and _DATED.fullmatch(text, start, end):
+            key = label[1].casefold()
             if key in times or len(times) < _MOST_CAPITALS:
                 times[key] += 1
     return times

@@ -36,8 +36,18 @@ ITEM = re.compile(
 )
 """A pattern of the beginning of a list item or of a row of a table."""
 
+_DAY = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}"
+_CLOCK = r"(?:[上下]午|오[전후])?\s?\d{1,2}[:.]\d{2}"
+_HALF = r"(?:\s?[AaPp]\.?\s?[Mm]\.?)?"
+STAMP = re.compile(
+    r"[\u200e\u200f\u202a-\u202c]*"
+    rf"(?:\[(?:{_DAY},|(?!.{{0,8}}-){_DAY})\s{_CLOCK}(?::\d{{2}})?{_HALF}\]\s?"
+    rf"|{_DAY},?(?: (?:à|um|at|klo))?\s{_CLOCK}{_HALF}(?: Uhr)?\s[-–—]\s)"
+)
+"""A pattern of the day and time before a message of an exported chat, but not of a log."""
+
 _SPACE = re.compile(r"\s*+")
-_MARKED = re.compile(rf"#{{1,6}}[ \t]|```|~~~|{ITEM.pattern}")
+_MARKED = re.compile(rf"{STAMP.pattern}|#{{1,6}}[ \t]|```|~~~|{ITEM.pattern}")
 _ALONE = re.compile(r"#{1,6}[ \t]|\||```|~~~|[-=*_][-=*_ \t]{2,}$")
 _FIRST_WORD = re.compile(rf"[{CJK}]|\S{{1,120}}")
 _CJK_WITHIN = re.compile(rf"[{CJK}，、：]\Z")

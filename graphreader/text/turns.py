@@ -1,28 +1,33 @@
 """Turns of the speakers of a transcript, an interview, a play or a chat, by their form.
 
 A text is one of these if many of its lines begin with speakers that recur: "MR. HOLT: ...",
-"[10:15] Ann: ...", "10:15 <ann> ...", "HAMLET. ...", "Q. ...", "Ann Lee  10:15" above her words.
+"[10:15] Ann: ...", "10:15 <ann> ...", "HAMLET. ...", "Q. ...", "Ann Lee  10:15" above her words;
+or if messages begin as in an export of WhatsApp: "12/03/2024, 10:15 - Ann: ...".
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 from graphreader.documents import Heading
 from graphreader.text.blocks import lines_with_code
 from graphreader.text.headings import DATE, SECTION
-from graphreader.text.lines import lines_of
+from graphreader.text.lines import SAMPLE, STAMP, lines_of
 from graphreader.text.scripts import HAN, KANA
 from graphreader.text.words import word_list
 
 LONGEST_NAME = 40  # characters
 LEAST_TURNS = 4
+LEAST_MESSAGES = 2
 LEAST_SHARE = 0.2  # turns to a paragraph of the text
 
 _TIME = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?:\s?[AaPp]\.?[Mm]\.?)?"
 _STAMP = rf"[\[(]?(?:\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{1,4}},?\s+)?{_TIME}[\])]?"
+_ENCRYPTED = (
+    r"(?i:end-to-end encrypt|ende-zu-ende-versch|bout en bout|extremo a extremo|端到端|端對端)"
+)
 _NAME = rf"[^\W\d][^\n:：<>\[\](){{}}|*\"“”,;!?。，]{{0,{LONGEST_NAME - 1}}}"
 _TURN = re.compile(
     rf"\u200e?(?P<stamp>{_STAMP})\s*[-–—|]?\s*(?:"  # [10:15] Ann: hi; 10:15 <ann> hi; [10:15] Ann
@@ -37,6 +42,11 @@ _TURN = re.compile(
     r"(?:\s[\[(][^\])\n]{1,30}[\])])?\.(?=\s|$)"
     r"|(?:\d{1,2}\s+)?(?P<letter>[QA])\.(?=\s)"
     rf"|(?P<before>{_NAME}?)(?:[ \t]{{2,}}|\t|[ \t]+[\[(])(?P<time>{_TIME})[\])]?$"
+)
+# The name behind the stamp of a message; there is none in a notice of the program.
+_SENDER = re.compile(
+    rf"(?!.{{0,80}}{_ENCRYPTED})[\s~\u200e\u202a]*(?P<name>[^\n:\"“”„«]{{1,{LONGEST_NAME}}}?)"
+    r"[\s\u202c]*:(?=\s|$)"
 )
 _NO_NAME = word_list("labels")
 _PARTICLES = frozenset({"of", "the", "de", "la", "da", "van", "von", "der", "al", "bin", "and"})
@@ -70,21 +80,47 @@ def turns_of(text: str, headings: Sequence[Heading] = ()) -> Iterator[SpeakerTur
 
     A turn ends at the next turn, or before a heading of a format, a chapter or a date.
     """
-    speakers = _speakers(text)
-    if not speakers:
+    is_chat = _is_chat(text)
+    speakers = frozenset() if is_chat else _speakers(text)
+    if not (is_chat or speakers):
         return
+    starts = (
+        _messages(text) if is_chat else (one for one in _starts(text) if one.speaker in speakers)
+    )
     ends = (one.start for one in headings if one.level <= SECTION or one.level == DATE)
     stops = chain(ends, [len(text)])
     stop = next(stops)
     previous: _Start | None = None
-    for start in (one for one in _starts(text) if one.speaker in speakers):
-        if previous:
+    for start in starts:
+        if previous and previous.speaker:
             yield _turn(text, previous, min(start.at, stop))
         while stop <= start.at:
             stop = next(stops)
         previous = start
-    if previous:
+    if previous and previous.speaker:
         yield _turn(text, previous, stop)
+
+
+def _is_chat(text: str) -> bool:
+    """Whether many of the first lines begin with the stamps of messages."""
+    messages = lines = 0
+    for (start, end), after_blank in islice(lines_of(text), SAMPLE):
+        lines += after_blank or not lines
+        messages += bool(_stamp(text, start, end))
+    return messages >= LEAST_MESSAGES and messages >= LEAST_SHARE * lines
+
+
+def _messages(text: str) -> Iterator[_Start]:
+    """Yield the beginnings of the messages of a chat, and of notices, which have no speaker."""
+    for (start, end), _ in lines_of(text):
+        if stamp := _stamp(text, start, end):
+            sender = _SENDER.match(text, stamp.end(), end)
+            name = sender["name"].strip("~@+ \t\u202f") if sender else ""
+            yield _Start(start, name, is_stamped=True, is_sure=True)
+
+
+def _stamp(text: str, start: int, end: int) -> re.Match[str] | None:
+    return STAMP.match(text, start, min(end, start + 3 * LONGEST_NAME))
 
 
 def _turn(text: str, start: _Start, end: int) -> SpeakerTurn:

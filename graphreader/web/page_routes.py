@@ -23,7 +23,7 @@ from sse_starlette import ServerSentEvent
 
 from graphreader.agent.modes import MODES
 from graphreader.documents import check_corpus_name
-from graphreader.errors import UnknownCorpusError, UsageError
+from graphreader.errors import UnknownCorpusError
 from graphreader.graph_reader import MAX_LIMIT
 from graphreader.ingestion.loading.formats import SUFFIXES
 from graphreader.pages.graph_view import graph_element
@@ -186,9 +186,7 @@ async def create(
     request: Request, visitor: Visitor, corpus: Annotated[str, Form()] = ""
 ) -> Response:
     """Redirect to the documents of a new corpus, which its first text creates."""
-    name = check_corpus_name(corpus.strip())
-    if "/" in name or name in (".", ".."):
-        raise UsageError("A corpus that is asked over HTTP has no / in its name: choose another.")
+    name = check_corpus_name(corpus.strip(), is_new=True)
     if not visitor.sees(name):
         raise NotAllowedError("This token does not open a corpus of that name.")
     return _to_documents(request, name)

@@ -216,6 +216,21 @@ async def test_importing_into_a_corpus(connection: Connection, full: GraphWriter
     assert graph(connection, full.corpus) == before
 
 
+# A new corpus has a name that is one part of an address; an existing one is read and grows.
+@pytest.mark.parametrize("name", ["a/b", "a\\b", ".", ".."])
+async def test_names_of_new_corpora(connection: Connection, full: GraphWriter, name: str) -> None:
+    data = await exported(connection, full.corpus)
+    with pytest.raises(UsageError, match="A new corpus cannot be named"):
+        await imported(connection, name, data)
+    assert graph(connection, name) == []
+
+    writer = GraphWriter(connection, name)
+    await fill(writer, {"odd": TEXTS["odd"]})
+    report = await imported(connection, name, data)
+    assert report.unchanged == 1
+    await delete_all(connection, name)
+
+
 # A corpus of other embeddings takes nothing, and stays as it is; a database has any lengths.
 async def test_other_embeddings_are_refused(connection: Connection, full: GraphWriter) -> None:
     lines = parsed(await exported(connection, full.corpus))

@@ -68,6 +68,10 @@ def test_bad_files(terminal: Terminal, corpus: str, neo4j: Settings) -> None:
     assert f"{corpus}: 1 read (1 chunk, 1 fact), 2 refused." in outcome.out
     assert "missing.txt does not exist: check the path" in outcome.err
     assert "binary.txt is binary" in outcome.err
+    slashed = terminal.run("ingest", "good.txt", "--corpus", f"{corpus}/old")
+    assert slashed.code == 2
+    assert f"A new corpus cannot be named {corpus}/old" in " ".join(slashed.err.split())
+    assert f"{corpus}/old" not in corpora(neo4j)
 
 
 # Settings that make no sense, a model and a Neo4j that cannot be used are named with the variable

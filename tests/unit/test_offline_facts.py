@@ -104,6 +104,15 @@ async def test_pronouns_left(text: str) -> None:
     assert text.endswith(f" {facts[-1].fact}")
 
 
+# Messages of a chat are facts of their own, also where their lines have one length.
+async def test_messages() -> None:
+    lines = [
+        f"05/11/2022, 18:0{n} - Ida: the kiln of Max has been hot since noon" for n in range(9)
+    ]
+
+    assert [one.fact for one in await facts_of("\n".join(lines))] == lines
+
+
 # A very long sentence is cut at its semicolons, and nothing of it is lost.
 async def test_long_sentences() -> None:
     clause = "the harbour master counted barrels of salt and herring on the quay of Port Wessel"

@@ -91,6 +91,49 @@ def test_turns(first: str, second: str) -> None:
     assert speakers[1] in second
 
 
+# Each message of an exported chat is a turn, also where speakers do not recur; notices have none.
+@pytest.mark.parametrize(
+    ("messages", "speakers"),
+    [
+        (["05/11/2022, 18:04 - Ida: The kiln is hot", "05/11/2022, 18:05 - Max: Good"], "Ida Max"),
+        (
+            ["11/5/22, 6:04\u202fPM - Ida: The kiln is hot", "11/5/22, 6:05 PM - Max: Good"],
+            "Ida Max",
+        ),
+        (
+            [
+                "[05.11.22, 18:04:09] Ida: Heiß",
+                "\u200e[05.11.22, 18:04:59] Max: \u200eBild weggelassen",
+            ],
+            "Ida Max",
+        ),
+        (["[2022/11/5 下午6:04:09] 伊达: 窑热了", "[2022/11/5 下午6:05:09] 马克: 好"], "伊达 马克"),
+        (
+            [
+                "05/11/2022, 18:03 - Messages and calls are end-to-end encrypted. Learn more.",
+                "05/11/2022, 18:03 - Ida changed the subject to “Kiln: new”",
+                "05/11/2022, 18:04 - Ida: The kiln is hot\nNote: wear gloves\n\nand boots",
+                "05/11/2022, 18:06 - Max left",
+            ],
+            "- - Ida -",
+        ),
+        (
+            [
+                "[11/5/22, 18:03:00] Kiln: \u200eMessages are end-to-end encrypted.",
+                "[11/5/22, 18:04:00] ~\u202fIda: Hot",
+            ],
+            "- Ida",
+        ),
+        (["2022-11-05 18:04:09 - INFO: on", "2022-11-05 18:04:10 - ERROR: off"], "- -"),
+        (["[2022-11-05 18:04:09] INFO: on", "[2022-11-05 18:04:10] ERROR: off"], "- -"),
+    ],
+)
+def test_messages(messages: list[str], speakers: str) -> None:
+    wanted = zip(speakers.split(), messages, strict=True)
+
+    assert turns("\n".join(messages)) == [pair for pair in wanted if pair[0] != "-"]
+
+
 # A dated heading ends a turn, and does not belong to it.
 def test_turn_before_a_heading() -> None:
     day = "Ann: I went to the mill today.\nBob: I was at the ford all day long.\n"
@@ -136,7 +179,20 @@ def test_dialogue_in_prose() -> None:
 
 # Hostile texts of one form take no longer by the square of their length.
 @pytest.mark.parametrize(
-    "unit", ["A: ", "Ann Lee ", "|", "- ", "```\n", "10:15 ", "<", "A.\n", "\t"]
+    "unit",
+    [
+        "A: ",
+        "Ann Lee ",
+        "|",
+        "- ",
+        "```\n",
+        "10:15 ",
+        "<",
+        "1/1/22, 10:15 - ",
+        "[1/1/22, 1:15] A: b\n",
+        "A.\n",
+        "\t",
+    ],
 )
 def test_hostile_text(unit: str) -> None:
     text = unit * (500_000 // len(unit))

@@ -88,7 +88,6 @@ def test_book() -> None:
         ("__磨坊__", "磨坊"),
         ("3 May 1897", None),
         ("Conversation on 16 June 2023", None),
-        ("DATE: 1:56 pm on 8 May, 2023", None),
         ("--- 2023-06-16 ---", "2023-06-16"),
         ("2023年6月16日 星期五", None),
         ("Monday, May 3rd, 2021", None),
@@ -128,11 +127,25 @@ def test_forms(line: str, title: str | None) -> None:
         "4 Eggs",
         "Posted on May 3, 2021",
         "Version 9.0.0747",
+        "Date: 2024-09-18",
+        "Interview: 3 May 1897",
         "第一节车厢里很挤，没有人说话",
     ],
 )
 def test_no_headings(line: str) -> None:
     assert titles(f"It rained.\n\n{line}\n\nThe water rose.") == []
+
+
+# A label before a date is a heading where it stands before several dates.
+def test_labels() -> None:
+    dates = "DATE: 1:56 pm on 8 May, 2023", "DATE: 2 June 2023"
+
+    assert titles("Place: Rome\n\n" + "".join(f"{one}\n\nIt rained.\n\n" for one in dates)) == [
+        *dates
+    ]
+    assert titles(f"Place: Rome\n{dates[0]}\n\nIt rained.\n\nMonday: 3 May 2021\n\nOh.") == [
+        "Monday: 3 May 2021"
+    ]
 
 
 # A line of capitals that recurs is a speaker or a page head.
