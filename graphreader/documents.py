@@ -147,6 +147,31 @@ class Chunk(ChunkRef):
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a chunk for searches, some 250 tokens, with its ends relative to the chunk.
+
+    `text` is the chunk's slice, which the graph does not store again. `id` follows from the chunk
+    and the two ends.
+    """
+
+    id: str
+    chunk: Chunk
+    start: int
+    end: int
+    text: str
+
+    @property
+    def with_title(self) -> str:
+        """The title of the document and the text, as they are embedded."""
+        return f"{self.chunk.document}: {self.text}"
+
+    @property
+    def searched(self) -> str:
+        """The text with the title and headings over its chunk, as their words are searched."""
+        return "\n".join([self.chunk.document, *self.chunk.heading_path, self.text])
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkInDocument(Chunk):
     """A chunk with its surroundings: the adjacent chunks, None at the edges, pages and headings.
 

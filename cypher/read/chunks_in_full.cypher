@@ -1,5 +1,5 @@
-// Chunks with their facts and the vectors of these, and the wording in which each fact names its key elements. Merges are
-// left out, since they can be computed again.
+// Chunks with their facts, the wording in which each fact names its key elements, and the vectors of
+// facts and passages. Merges are left out, since they can be computed again.
 UNWIND range(0, size($ids) - 1) AS place
 MATCH (c:Chunk {id: $ids[place], corpus: $corpus})
 RETURN c {.*} AS chunk,
@@ -12,5 +12,10 @@ RETURN c {.*} AS chunk,
            WHERE r.from IS NULL
            RETURN [r.surface, k.key] ORDER BY r.surface, k.key
          }}
-       } AS facts
+       } AS facts,
+       COLLECT {
+         MATCH (c)-[:HAS_PASSAGE]->(p)
+         WHERE p.embedding IS NOT NULL
+         RETURN p {.start, .end, .embedding} ORDER BY p.start
+       } AS passages
 ORDER BY place

@@ -1,6 +1,6 @@
 // Writes documents with the status incomplete, and chunks with their facts and key elements, while
 // no other writer of the corpus works. A document that is being deleted is left as it is and takes
-// no chunks. A new title is also that of the chunks. `error` is the reason why a chunk has no facts.
+// no chunks. A new title is also that of the chunks, whose passages are to be indexed again. `error` is the reason why a chunk has no facts.
 // Chunks are written with their facts and key elements if all of them are new, else none: a chunk
 // that had neither facts nor an error would count as read. A fact refers to key elements by their
 // place in $elements, with its wording of each. Key elements of many facts are marked for
@@ -31,6 +31,9 @@ CALL () {
     MATCH (d)-[:HAS_CHUNK]->(c)
     WHERE coalesce(c.title, '') <> d.title
     SET c.title = d.title
+    WITH c
+    MATCH (c)-[:HAS_PASSAGE]->(p)
+    REMOVE p.terms, p.embedding
   }
   RETURN count(*) AS documents
 }
@@ -50,7 +53,15 @@ CALL (new, all_new) {
                 c.pending = row.pending
   MERGE (d)-[:HAS_CHUNK]->(c)
   SET c += row.properties
-  RETURN collect({chunk: c, facts: row.facts}) AS written
+  RETURN collect({chunk: c, facts: row.facts, passages: row.passages}) AS written
+}
+CALL (written) {
+  UNWIND written AS row
+  WITH row.chunk AS c, row.passages AS passages
+  UNWIND passages AS passage
+  MERGE (p:Passage {id: passage[0]})
+  SET p.corpus = $corpus, p.start = passage[1], p.end = passage[2], p.terms = passage[3]
+  MERGE (c)-[:HAS_PASSAGE]->(p)
 }
 CALL (all_new) {
   UNWIND CASE WHEN all_new THEN $elements ELSE [] END AS row

@@ -1,3 +1,3 @@
-// Stores by which version of the terms the facts and titles of a corpus are indexed.
+// Stores by which version of the terms a corpus is indexed, and that all its chunks have passages.
 MATCH (c:Corpus {name: $corpus})
-SET c.terms = $terms
+SET c.terms = $terms, c.passages = true

@@ -1,10 +1,10 @@
-"""Embedding of key elements and facts, during an ingest or for a whole corpus again."""
+"""Embedding of key elements, facts and passages, during an ingest or for a whole corpus again."""
 
 import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from graphreader.documents import AtomicFact, KeyElement
+from graphreader.documents import AtomicFact, KeyElement, Passage
 from graphreader.errors import DecisionError
 from graphreader.ingestion.normalization.merging import is_comparable
 from graphreader.ingestion.report import EmbeddingProgress, Progress, no_progress
@@ -24,13 +24,13 @@ _QUEUE_SIZE = 50  # lists of new key elements and facts, and documents
 _MAX_DOCUMENTS_WAITING = 50  # waiting documents from which a smaller batch is embedded
 _MAX_WAIT = 1.0  # seconds without new items after which a smaller batch is embedded
 
-Unembedded = KeyElement | AtomicFact
+Unembedded = KeyElement | AtomicFact | Passage
 Vectors = Sequence[tuple[Unembedded, list[float]]]
 _Completion = tuple[DocumentVersion, Callable[[bool], None]]
 
 
 class EmbeddingQueue:
-    """A queue of new key elements and facts that are embedded in order of arrival.
+    """A queue of new key elements, facts and passages that are embedded in order of arrival.
 
     A document is complete when all earlier items have vectors. After `on_failure` nothing more is
     embedded or completed, but extracted chunks are still written.
@@ -57,11 +57,12 @@ class EmbeddingQueue:
         self._embedded = 0
         self.refused = 0  # texts to which the service gave no vector
 
-    async def put(self, elements: Sequence[KeyElement], facts: Sequence[AtomicFact]) -> None:
-        """Queue key elements and facts without vectors; waits while the queue is full."""
+    async def put(self, items: Sequence[Unembedded]) -> None:
+        """Queue items without vectors; waits while the queue is full."""
         if self._embedder is None:
             return
-        wanted: list[Unembedded] = [*elements, *(facts if embeds_facts(self._embedder) else ())]
+        every_kind = embeds_texts(self._embedder)
+        wanted = [one for one in items if every_kind or isinstance(one, KeyElement)]
         if wanted:
             await self._queue.put(wanted)
 
@@ -133,7 +134,7 @@ class EmbeddingQueue:
         # Another chunk or process may already have embedded some key elements.
         elements = [one.id for one in batch if isinstance(one, KeyElement)]
         lacking = await self._writer.unembedded_among(elements)
-        wanted = [one for one in batch if isinstance(one, AtomicFact) or one.id in lacking]
+        wanted = [one for one in batch if not isinstance(one, KeyElement) or one.id in lacking]
         vectors = await embed(self._embedder, wanted)
         self.refused += len(wanted) - len(vectors)
         await self._written()
@@ -160,14 +161,14 @@ class EmbeddingQueue:
             on_end(document.id in complete)
 
 
-def embeds_facts(embedder: Embedder) -> bool:
-    """Whether facts get vectors: false for an embedder that only compares words."""
+def embeds_texts(embedder: Embedder) -> bool:
+    """Whether facts and passages get vectors: false for an embedder that only compares words."""
     return not getattr(embedder, "compares_words", False)
 
 
 async def embed(embedder: Embedder, batch: Sequence[Unembedded]) -> Vectors:
     """Return the vectors of a batch, without items that got none. Raises DecisionError."""
-    texts = [one.with_title if isinstance(one, AtomicFact) else one.key for one in batch]
+    texts = [one.key if isinstance(one, KeyElement) else one.with_title for one in batch]
     vectors = await embedder.embed(texts) if texts else []
     return [(one, vector) for one, vector in zip(batch, vectors, strict=True) if vector]
 
@@ -182,6 +183,9 @@ async def write_vectors(writer: GraphWriter, vectors: Vectors) -> None:
     await writer.write_fact_embeddings(
         [(one.id, vector) for one, vector in vectors if isinstance(one, AtomicFact)]
     )
+    await writer.write_passage_embeddings(
+        [(one.id, vector) for one, vector in vectors if isinstance(one, Passage)]
+    )
 
 
 async def reindex(
@@ -195,18 +199,20 @@ async def reindex(
     catalog = Catalog(connection)
     await catalog.corpus(corpus)
     await schema.prepare(connection)
-    writer, with_facts = GraphWriter(connection, corpus), embeds_facts(embedder)
+    writer, with_facts = GraphWriter(connection, corpus), embeds_texts(embedder)
     await writer.change_embedding(embedder.name, embedder.dimension, with_facts=with_facts)
     documents = await renew_terms(connection, corpus)
     return await _embed_missing(writer, embedder, documents if with_facts else [], progress)
 
 
 async def renew_terms(connection: Connection, corpus: str) -> list[str]:
-    """Index the words of all titles and facts in the present version; return the document ids."""
+    """Index the words of titles, facts and passages in the present version; return document ids."""
     writer = GraphWriter(connection, corpus)
     documents = [document.id for document in await Catalog(connection).documents(corpus)]
     for start in range(0, len(documents), DOCUMENTS_PER_PAGE):
-        await writer.index_terms(documents[start : start + DOCUMENTS_PER_PAGE])
+        page = documents[start : start + DOCUMENTS_PER_PAGE]
+        await writer.index_terms(page)
+        await writer.index_passages(page)
     await writer.finish_terms()
     return documents
 
@@ -214,7 +220,7 @@ async def renew_terms(connection: Connection, corpus: str) -> list[str]:
 async def _embed_missing(
     writer: GraphWriter, embedder: Embedder, documents: Sequence[str], progress: Progress
 ) -> int:
-    """Embed key elements and facts of documents that have no vector; return their number."""
+    """Embed key elements, and facts and passages of documents, without vectors; count them."""
     total = done = 0
     async for missing in _missing(writer, documents):
         total += len(missing)
@@ -229,7 +235,9 @@ async def _embed_missing(
 async def _missing(
     writer: GraphWriter, documents: Sequence[str]
 ) -> AsyncIterator[Sequence[Unembedded]]:
-    """Yield pages of items without vectors: the corpus's key elements, then facts of documents."""
+    """Yield pages of items without vectors: the corpus's key elements, then those of documents."""
     yield await writer.unembedded()
     for start in range(0, len(documents), DOCUMENTS_PER_PAGE):
-        yield await writer.unembedded_facts(documents[start : start + DOCUMENTS_PER_PAGE])
+        page = documents[start : start + DOCUMENTS_PER_PAGE]
+        yield await writer.unembedded_facts(page)
+        yield await writer.unembedded_passages(page)

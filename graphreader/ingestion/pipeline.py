@@ -503,7 +503,7 @@ class Pipeline:
             if job.is_new and job.document.id in result.shared:
                 job.arrangement = job.missing  # another process reads this document too
         facts = [fact for one in chunks for fact in one.facts]
-        await self._embedding.put(result.unembedded, facts)
+        await self._embedding.put([*result.unembedded, *facts])
         for job, one in batch:
             if one is not None:
                 job.written += 1
@@ -533,8 +533,10 @@ class Pipeline:
                 await self._writer.place_facts(placed)
             if not job.is_new:
                 id_ = job.document.id
-                facts = await self._writer.unembedded_facts([id_])
-                await self._embedding.put(await self._writer.unembedded(id_), facts)
+                await self._writer.index_passages([id_])
+                await self._embedding.put(await self._writer.unembedded(id_))
+                await self._embedding.put(await self._writer.unembedded_facts([id_]))
+                await self._embedding.put(await self._writer.unembedded_passages([id_]))
             await self._embedding.complete(job.version, partial(self._end, job))
 
     def _end_waiting(self, job: DocumentJob) -> None:

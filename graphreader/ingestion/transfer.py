@@ -44,6 +44,7 @@ from graphreader.store import schema
 from graphreader.store.catalog import Catalog, DocumentState, DocumentStatus
 from graphreader.store.connection import Connection, Row
 from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter
+from graphreader.text.passages import passages_of
 
 CHUNKS_IN_MEMORY = 500
 MOST_BYTES = 2**30
@@ -93,8 +94,19 @@ class FactRecord(_Record):
     when: str = ""
 
 
+class PassageRecord(_Record):
+    """The vector of a passage by its ends within the chunk (32-bit little-endian, Base64)."""
+
+    start: Number
+    end: Number
+    embedding: str
+
+
 class ChunkRecord(_Record):
-    """A chunk; `error` is the reason for missing facts. Older exports have no summaries."""
+    """A chunk; `error` is the reason for missing facts. Older exports have no summaries.
+
+    Passages are made anew by an import, so only their vectors are exported.
+    """
 
     index: Number
     start: Number
@@ -104,6 +116,7 @@ class ChunkRecord(_Record):
     error: str | None = None
     summary: str | None = None
     facts: tuple[FactRecord, ...] = ()
+    passages: tuple[PassageRecord, ...] = ()
 
 
 class DocumentRecord(_Record):
@@ -282,7 +295,10 @@ def _chunk(row: Row) -> ChunkRecord:
         )
         for one in row["facts"]
     )
-    return ChunkRecord(**row["chunk"], facts=tuple(facts))
+    passages = (
+        PassageRecord(**{**one, "embedding": _packed(one["embedding"])}) for one in row["passages"]
+    )
+    return ChunkRecord(**row["chunk"], facts=tuple(facts), passages=tuple(passages))
 
 
 def _packed(vector: Sequence[float]) -> str:
@@ -331,9 +347,10 @@ class Export:
         if isinstance(item, KeyElementRecord):
             vectors: list[Any] = [item.embedding] if item.embedding is not None else []
         else:
-            facts = (fact for chunk in item.chunks for fact in chunk.facts)
+            texts = [one.embedding for chunk in item.chunks for one in chunk.facts]
+            texts += [one.embedding for chunk in item.chunks for one in chunk.passages]
             try:
-                vectors = [_unpacked(one.embedding) for one in facts if one.embedding]
+                vectors = [_unpacked(one) for one in texts if one]
             except ValueError:
                 return "a vector is not 32-bit numbers in Base64"
             source = sha256(item.source.encode()).digest()
@@ -480,6 +497,7 @@ class _Importer:
             await self._writer.write_chunks(every_chunk[start : start + LINES_PER_BATCH])
         for id_, one in wanted.items():
             await self._writer.write_fact_embeddings(_fact_vectors(one, chunks[id_]))
+            await self._writer.write_passage_embeddings(_passage_vectors(one, chunks[id_]))
         versions = {
             id_: DocumentVersion.of(id_, one.sha256, one.chunk_tokens, len(one.chunks))
             for id_, one in wanted.items()
@@ -517,7 +535,7 @@ class _Importer:
         for one in record.chunks:
             id_ = identity(document, one.text, str(times[one.text]))
             times[one.text] += 1
-            values = one.model_dump(exclude={"facts"}, exclude_none=True)
+            values = one.model_dump(exclude={"facts", "passages"}, exclude_none=True)
             place = {"document": record.title, "document_id": document, "source": record.source}
             chunk = Chunk.of({"id": id_, **place, **values})
             chunks.append(chunk)
@@ -560,6 +578,17 @@ def _fact_vectors(
         for fact, read in zip(one.facts, chunk.facts, strict=True):
             if fact.embedding:
                 yield read.id, _unpacked(fact.embedding)
+
+
+def _passage_vectors(
+    record: DocumentRecord, chunks: Sequence[ChunkFacts[Chunk]]
+) -> Iterator[tuple[str, list[float]]]:
+    """Yield (id of the passage, vector) for the passages of a document that the file has, too."""
+    for one, chunk in zip(record.chunks, chunks, strict=True):
+        vectors = {(passage.start, passage.end): passage.embedding for passage in one.passages}
+        for passage in passages_of(chunk.chunk) if vectors else ():
+            if vector := vectors.get((passage.start, passage.end)):
+                yield passage.id, _unpacked(vector)
 
 
 def _next_batch(items: Iterator[Item]) -> list[Item]:

@@ -15,6 +15,7 @@ _STATEMENTS = (
     "document_id",
     "chunk_id",
     "atomic_fact_id",
+    "passage_id",
     "key_element_id",
     "document_corpus",
     "document_title",
@@ -26,9 +27,11 @@ _STATEMENTS = (
     "key_element_words",
     "fact_terms",
     "title_terms",
+    "passage_terms",
     "run_id",
     "key_element_embeddings",
     "fact_embeddings",
+    "passage_embeddings",
 )
 
 
@@ -37,8 +40,8 @@ async def prepare(connection: Connection) -> None:
     number = await check(connection)
     indexes = await connection.read("schema/indexes")
     if unusable := [one for one in indexes if _is_unusable(one)]:
-        await connection.run("schema/drop_embeddings")
-        await connection.run("schema/drop_fact_embeddings")
+        for name in ("embeddings", "fact_embeddings", "passage_embeddings"):
+            await connection.run(f"schema/drop_{name}")
     online = sum(index["state"] == "ONLINE" for index in indexes) - len(unusable)
     if number is None or unusable or online < len(_STATEMENTS):
         for name in _STATEMENTS:

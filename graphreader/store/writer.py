@@ -7,25 +7,35 @@ import asyncio
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeVar
 
-from graphreader.documents import AtomicFact, Chunk, ChunkFacts, ChunkRef, Document, KeyElement
+from graphreader.documents import (
+    AtomicFact,
+    Chunk,
+    ChunkFacts,
+    ChunkRef,
+    Document,
+    KeyElement,
+    Passage,
+)
 from graphreader.errors import EmbeddingMismatchError
 from graphreader.store.connection import Connection, Row, Run
 from graphreader.store.full_text import TERMS_VERSION, corpus_word, indexed_terms
+from graphreader.text.passages import passages_of
 
 logger = logging.getLogger("graphreader.store")
 T = TypeVar("T")
 FREQUENT = 40  # facts from which a key element is marked as frequent
 
 EMBEDDINGS_PER_WRITE = 500
-"""Key elements, or facts: Neo4j is fastest by so many."""
+"""Key elements, facts or passages: Neo4j is fastest by so many."""
 
 _TERMS_PER_WRITE = 1000
 _CHUNKS_PER_DELETE = 250
+_CHUNKS_PER_INDEXING = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +54,13 @@ class DocumentVersion:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """The result of a write: new key elements without vectors, and ids of documents.
+    """The result of a write: new key elements and passages without vectors, and ids of documents.
 
     Another process, too, writes the `shared` documents; the chunks of `arranged` documents are
     linked.
     """
 
-    unembedded: list[KeyElement]
+    unembedded: list[KeyElement | Passage]
     shared: frozenset[str]
     arranged: frozenset[str]
 
@@ -74,6 +84,7 @@ class GraphWriter:
             "dimension": dimension,
             "terms": TERMS_VERSION,
             "frequent": True,
+            "passages": True,
         }
         rows = await self._write("corpus", record=self._record)
         stored = rows[0]["embedding"], rows[0]["dimension"]
@@ -94,20 +105,22 @@ class GraphWriter:
         new documents that are `whole`, where all of them are written.
         """
         left = chunks
+        passages = {one.chunk.id: passages_of(one.chunk) for one in chunks}
         while True:
-            values = self._values(left, beginning, chunk_tokens, pending, whole)
+            values = self._values(left, beginning, chunk_tokens, pending, whole, passages)
             [result] = await self._write("chunks", **values)
             new = set(result["new"])
             if len(new) in (0, len(left)):
                 break
             left = [one for one in left if one.chunk.id in new]  # another process has the others
         lacking = set(result["lacking"])
+        elements = [
+            KeyElement(id_, surfaces[0], key)
+            for id_, key, surfaces in values["elements"]
+            if id_ in lacking
+        ]
         return WriteResult(
-            [
-                KeyElement(id_, surfaces[0], key)
-                for id_, key, surfaces in values["elements"]
-                if id_ in lacking
-            ],
+            [*elements, *chain(*passages.values())],
             frozenset(one.chunk.document_id for one in chunks if one.chunk.id not in new),
             frozenset(result["arranged"]),
         )
@@ -176,6 +189,23 @@ class GraphWriter:
             rows = [{"id": id_, "vector": vector(one)} for id_, one in part]
             await self._write("fact_embeddings", rows=rows)
 
+    async def unembedded_passages(self, documents: Sequence[str]) -> list[Passage]:
+        """Return the passages of documents without a vector."""
+        rows = await self._read("unembedded_passages", documents=list(documents))
+        return [
+            Passage(id_, chunk, start, end, chunk.text[start:end])
+            for row in rows
+            for chunk in [Chunk.of(row["chunk"])]
+            for id_, start, end in row["passages"]
+        ]
+
+    async def write_passage_embeddings(self, vectors: Iterable[tuple[str, list[float]]]) -> None:
+        """Store vectors of passages (id, vector)."""
+        vector, left = self.connection.vector, iter(vectors)
+        while part := list(islice(left, EMBEDDINGS_PER_WRITE)):
+            rows = [{"id": id_, "vector": vector(one)} for id_, one in part]
+            await self._write("passage_embeddings", rows=rows)
+
     async def write_embeddings(
         self, vectors: Iterable[tuple[str, list[float]]], fresh: Collection[str] = ()
     ) -> None:
@@ -190,8 +220,8 @@ class GraphWriter:
         rows = await self._read("corpus")
         if rows and (rows[0]["embedding"], rows[0]["dimension"]) == (embedding, dimension):
             return
-        for name in ("write/forget_embeddings", "write/forget_fact_embeddings"):
-            await self.connection.run(name, corpus=self.corpus)
+        for name in ("embeddings", "fact_embeddings", "passage_embeddings"):
+            await self.connection.run(f"write/forget_{name}", corpus=self.corpus)
         await self.connection.write(
             "write/corpus_embedding",
             corpus=self.corpus,
@@ -211,8 +241,25 @@ class GraphWriter:
                 terms = await asyncio.to_thread(_rows_of_terms, part, self.corpus)
                 await self._write(name, rows=terms)
 
+    async def index_passages(self, documents: Sequence[str]) -> None:
+        """Write the passages of chunks that have none, and terms that are missing or earlier."""
+        word = indexed_terms("", self.corpus)
+        rows = iter(await self._read("unindexed_passages", documents=list(documents), word=word))
+        while part := list(islice(rows, _CHUNKS_PER_INDEXING)):
+            chunks = [Chunk.of(row["chunk"]) for row in part]
+            await self._write(
+                "passages",
+                rows=await asyncio.to_thread(
+                    lambda chunks: [
+                        {"chunk": one.id, "passages": _passage_rows(passages_of(one), self.corpus)}
+                        for one in chunks
+                    ],
+                    chunks,
+                ),
+            )
+
     async def finish_terms(self) -> None:
-        """Record that all titles and facts have their terms."""
+        """Record that all titles, facts and passages have their terms."""
         await self._write("corpus_terms", terms=TERMS_VERSION)
 
     async def _read(self, name: str, **values: Any) -> list[Row]:
@@ -225,8 +272,9 @@ class GraphWriter:
         chunk_tokens: int = 0,
         pending: Collection[str] = (),
         whole: Iterable[DocumentVersion] = (),
+        passages: Mapping[str, Sequence[Passage]] = {},
     ) -> dict[str, Any]:
-        elements, rows = _rows(chunks, self.corpus, pending)
+        elements, rows = _rows(chunks, self.corpus, pending, passages)
         return {
             "corpus_word": corpus_word(self.corpus),
             "record": self._record,
@@ -278,12 +326,19 @@ def _document_row(document: Document, corpus: str) -> dict[str, Any]:
     }
 
 
+def _passage_rows(passages: Iterable[Passage], corpus: str) -> list[list[Any]]:
+    return [[one.id, one.start, one.end, indexed_terms(one.searched, corpus)] for one in passages]
+
+
 def _rows(
-    chunks: Sequence[ChunkFacts[Chunk]], corpus: str, pending: Collection[str]
+    chunks: Sequence[ChunkFacts[Chunk]],
+    corpus: str,
+    pending: Collection[str],
+    passages: Mapping[str, Sequence[Passage]],
 ) -> tuple[list[list[Any]], list[Row]]:
     """Return the rows of key elements, and of chunks whose facts refer to them by their index.
 
-    Rows of key elements and facts are lists: Neo4j takes them in faster than maps.
+    Rows of key elements, facts and passages are lists: Neo4j takes them in faster than maps.
     """
     keys: dict[str, str] = {}
     surfaces: defaultdict[str, set[str]] = defaultdict(set)
@@ -300,6 +355,7 @@ def _rows(
             "document": read.chunk.document_id,
             "properties": read.chunk.properties,
             "pending": True if read.chunk.document_id in pending else None,
+            "passages": _passage_rows(passages[read.chunk.id], corpus),
             "facts": [
                 [
                     fact.id,

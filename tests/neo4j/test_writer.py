@@ -1,6 +1,7 @@
 """Documents, chunks and facts are written, edited and deleted."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -76,6 +77,51 @@ async def test_names_and_deletes(writer: GraphWriter, explorer: GraphExplorer) -
     assert set(await node_ids(writer)) == {"city"}
     assert await by_words(explorer, "CITIES", 5) == []
     assert await sizes(writer) == (1, 1, 1, 1)
+
+
+PASSAGES = """
+MATCH (d:Document {corpus: $corpus})-[:HAS_CHUNK]->(c)-[:HAS_PASSAGE]->(p:Passage)
+RETURN c.text AS text, p.start AS start, p.end AS end, p.terms AS terms, p.embedding AS embedding
+ORDER BY c.index, p.start
+"""
+
+
+# Each chunk has passages, with the terms of its text, title and headings. A new title makes their
+# terms and vectors void, other headings their terms; they are indexed again. Deleted chunks leave
+# none.
+@both_versions
+async def test_passages(writer: GraphWriter) -> None:
+    async def passages() -> list[Row]:
+        async with writer.connection._driver.session() as session:
+            return await (await session.run(PASSAGES, corpus=writer.corpus)).data()
+
+    long = "The harbour of Bergen was rebuilt in stone. " * 60
+    made = await write(writer, "songs", [(long, ALBUM), ("Blue 🧑🏽‍🚀 hats.", BAND), (" \n", {})])
+    of = document(writer.corpus, "songs")
+    first = await passages()
+    unembedded = await writer.unembedded_passages([of.id])
+    await writer.write_passage_embeddings((one.id, [1.0] * 256) for one in unembedded)
+    embedded = await passages(), await writer.unembedded_passages([of.id])
+    await writer.write_chunks([], [replace(of, title="Hymns")], 2000)
+    void = await passages()
+    await writer.index_passages([of.id])
+    await writer.index_passages([of.id])
+    renewed = await passages()
+    headed = [replace(one, heading_path=("Winter",)) for one in made]
+    await writer.arrange(version_of(of, 3), headed)
+    await writer.index_passages([of.id])
+    moved = await passages()
+    await delete(writer, "songs")
+
+    assert [row["text"] for row in first] == [long] * 2 + ["Blue 🧑🏽‍🚀 hats."]
+    assert [one.text for one in unembedded] == [r["text"][r["start"] : r["end"]] for r in first]
+    assert unembedded[2].with_title == "songs: Blue 🧑🏽‍🚀 hats."
+    terms = (one[2]["terms"].split()[1:] for one in (first, renewed, moved))
+    assert [set(one) - {"blu", "hat"} for one in terms] == [{"song"}, {"hymn"}, {"hymn", "wint"}]
+    assert ([bool(row["embedding"]) for row in embedded[0]], embedded[1]) == ([True] * 3, [])
+    assert {(row["terms"], row["embedding"]) for row in void} == {(None, None)}
+    assert [row["start"] for row in renewed] == [row["start"] for row in first]
+    assert await passages() == []
 
 
 # A delete that was cut off is finished by the next one, also one of more facts than a batch holds.

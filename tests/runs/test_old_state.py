@@ -1,6 +1,7 @@
 """Files that an earlier version wrote (`make_old_state`): they are listed, shown and resumed."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,11 +34,16 @@ def settings(neo4j: Settings, tmp_path: Path) -> Settings:
     return fixed.settings(neo4j, tmp_path)
 
 
-# The imported corpus has the nodes, ids and vectors of one that is read in now.
+# The imported corpus has the nodes, ids and vectors of one that is read in now, but no places of
+# facts, which are not in the file.
 def test_import(settings: Settings) -> None:
     file = Path(__file__).parent / "fixed_points" / f"graph_{fixed.CORPUS}.json"
+    lines = json.loads(file.read_text(encoding="utf-8"))
+    without_places = [
+        re.sub(r'"(end|start)": \d+, ', "", one) if ":AtomicFact " in one else one for one in lines
+    ]
 
-    assert content(settings, fixed.CORPUS) == json.loads(file.read_text(encoding="utf-8"))
+    assert content(settings, fixed.CORPUS) == without_places
 
 
 # The kept runs are listed and shown.

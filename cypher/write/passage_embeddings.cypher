@@ -1,0 +1,7 @@
+// Stores vectors of passages as lists of floats.
+MATCH (corpus:Corpus {name: $corpus})
+SET corpus.updated = datetime()
+WITH corpus
+UNWIND $rows AS row
+MATCH (p:Passage {id: row.id})
+CALL db.create.setNodeVectorProperty(p, 'embedding', row.vector)
