@@ -7,11 +7,13 @@ pronouns right after it are replaced by the defined name.
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from graphreader.ingestion.extraction import ExtractedFact, Extraction
 from graphreader.outline import LONGEST_SUMMARY
+from graphreader.text.blocks import blocks_of
 from graphreader.text.headings import headings_of
-from graphreader.text.lines import FULL_STOPS, ITEM, one_line
+from graphreader.text.lines import FULL_STOPS, ITEM, Span, one_line
 from graphreader.text.names import key_elements_of, names_of, recurring_han
 from graphreader.text.sentences import sentence_spans
 from graphreader.text.words import terms_of
@@ -29,6 +31,9 @@ _DIGIT = re.compile(r"\d")
 _MARK = re.compile(r"^(?:[-*+•◦▪‣]|#{1,6}) ")  # of an item or a heading
 LINES_OF_TEXT = 3
 """The number of short lines, one below the other, from which they are a text, not headings."""
+_LETTER = re.compile(r"[^\W\d_]")
+_CELL_BORDER = re.compile(r"\||\t")
+_RECORD_LABEL = re.compile(r"(?:^|(?<=\n)|(?<=; ))([^:;\n]{1,100}): ")
 _HAS_WORD = re.compile(r"\w")
 _CUT_LONG = re.compile(r"(?<=[;；])\s*")
 _CUT_LONGER = re.compile(rf".{{1,{LONG_FACT}}}(?:[,，、\s]|$)|.{{{LONG_FACT}}}", re.DOTALL)
@@ -92,8 +97,13 @@ def _statements(text: str) -> list[_Sentence]:
     all_, statements = list[_Sentence](), list[_Sentence]()
     headings: list[_Sentence] = []  # one below the other
     known = {heading.start for heading in headings_of(text)}
+    header_rows = set(_header_rows(text))
     last = 0
-    for number, (start, end) in enumerate(sentence_spans(text), 1):
+    spans = list(sentence_spans(text))
+    for number, (start, end) in enumerate(spans, 1):
+        following = spans[number] if number < len(spans) else (end, end)
+        if start in header_rows or _is_header(text, (start, end), following):
+            continue
         sentence = _MARK.sub("", one_line(text[start:end], text))
         is_item = ITEM.match(text, start, end) is not None
         if is_item and not _HAS_WORD.search(sentence):
@@ -112,6 +122,37 @@ def _statements(text: str) -> list[_Sentence]:
         all_.append((number, sentence))
         last = end
     return statements or all_
+
+
+def _header_rows(text: str) -> Iterator[int]:
+    """Yield where the header row of each table begins, by its form.
+
+    It stands above a line of hyphens; or it has words alone, and a column has digits in all rows.
+    """
+    for block in blocks_of(text):
+        if block.kind != "table":
+            continue
+        rows = text[block.start : block.end].splitlines()
+        if len(rows) > 2 and not _HAS_WORD.search(rows[1]):
+            yield block.start
+            continue
+        header = _cells(rows[0])
+        if not all(_LETTER.search(cell) and not _DIGIT.search(cell) for cell in header):
+            continue
+        columns = list(zip_longest(*map(_cells, rows[1:]), fillvalue=""))[: len(header)]
+        if any(all(map(_DIGIT.search, column)) for column in columns):
+            yield block.start
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in _CELL_BORDER.split(row.strip().strip("|"))]
+
+
+def _is_header(text: str, line: Span, following: Span) -> bool:
+    """Whether a line lists the names of the columns of the record below it, as of a CSV file."""
+    names = text[slice(*line)].rstrip(".").split("; ")
+    labels = _RECORD_LABEL.findall(text, *following) if len(names) > 1 else []
+    return len(labels) > 1 and set(labels) <= set(names)
 
 
 def _resolve_pronouns(sentences: Sequence[str]) -> Iterator[str]:

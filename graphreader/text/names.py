@@ -21,6 +21,7 @@ from graphreader.text.words import (
     is_stop_word,
     stem,
     unspaced_words,
+    word_groups,
     word_list,
     words_of,
 )
@@ -32,16 +33,18 @@ LONGEST_UNSPACED = 40  # characters of a key element in Thai, of which only phra
 _CAPITAL = r"\p{Lu}"
 _LETTER = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{CJK}]]"
 _CAPITALISED = (
-    rf"(?:{_CAPITAL}\.(?:{_CAPITAL}\.)*"
+    rf"(?:{_CAPITAL}\.(?:\p{{Ll}}\.)*(?:{_CAPITAL}\.|[lo]\.)*|[AIK]/S\b|Co\.(?= KG)"
     rf"|{_CAPITAL}{_LETTER}*(?:['’\-–.&]{_LETTER}+)*(?:s['’](?= [A-Z]))?)"
 )
 _NAME_PARTICLE = (
     r"(?:of the|of|and the|de la|de las|de los|de|del|della|di|da|do|dos|du|la|le|les|von|van"
     r"|der|den|ter|bin|ibn|al|el|OF THE|OF|DE|&)"
 )
+_LEGAL_FORM = r"(?:e\. ?V|[Ss]\.r\.[lo]|a\.s|p\.l\.c|d\.o\.o)\."  # behind the name of a company
 _NAME = regex.compile(
     rf"(?<![\p{{L}}\p{{M}}\p{{N}}]){_CAPITALISED}"
-    rf"(?: (?:{_NAME_PARTICLE} )?(?:d['’])?{_CAPITALISED})*",
+    rf"(?: (?:{_NAME_PARTICLE} )?(?:d['’])?{_CAPITALISED})*"
+    rf"(?: {_LEGAL_FORM})?",
     regex.V1,
 )
 _OWNER = re.compile(r"(.+?)['’]s\b")
@@ -49,23 +52,60 @@ _TITLE = re.compile(
     r"《([^》\n]{1,60})》|「([^」\n]{2,40})」|“([^”\n]{2,60})”|(?<!\w)\"([^\"\n]{2,60})\"(?!\w)"
 )
 _DOTTED = re.compile(rf"[{HAN}]{{1,8}}(?:[·・•‧][{HAN}]{{1,8}})+")
-_MONTH = "(?:" + "|".join(MONTHS) + ")"
-_DATE = re.compile(
-    rf"\b\d{{1,2}} {_MONTH}(?:,? \d{{3,4}})?\b|\b{_MONTH} \d{{1,2}}(?:, \d{{3,4}})?\b"
-    rf"|\b{_MONTH} \d{{4}}\b|\b\d{{1,2}}(?:st|nd|rd|th) century\b"
-    r"|(?:前|公元前|公元)?\d{1,4}年(?:\d{1,2}月)?(?:\d{1,2}日)?|\d{1,2}月\d{1,2}日|\d{1,2}世纪(?:\d0年代)?"
+_FOREIGN_MONTHS = list(chain.from_iterable(word_groups("foreign_months")))
+_MONTH = (
+    rf"(?:{'|'.join(chain(MONTHS, _FOREIGN_MONTHS, map(str.capitalize, _FOREIGN_MONTHS)))}"
+    rf"|(?:{'|'.join(month[:3] for month in MONTHS)}|Sept)\.?)"
 )
+_DATE = re.compile(
+    rf"\b\d{{1,2}}\.? (?:de )?{_MONTH}(?:(?:,| del?)? \d{{3,4}})?(?!\w)"
+    rf"|\b{_MONTH} \d{{1,2}}(?:, \d{{3,4}})?\b"
+    rf"|\b{_MONTH} \d{{4}}\b|\b\d{{1,2}}(?:st|nd|rd|th) century\b"
+    r"|(?<![\d.,/-])(?:\d{4}([/.-])\d{1,2}\1\d{1,2}|\d{1,2}([/.-])\d{1,2}\2(?:\d{4}|\d{2}))(?![\d/-]|\.\d)"
+    r"|(?:前|公元前|公元)?\d{1,4}年(?:\d{1,2}月)?(?:\d{1,2}日)?|\d{1,2}月\d{1,2}日|\d{1,2}世纪(?:\d0年代)?"
+    r"|[〇零一二三四五六七八九]{4}年(?:[一二三四五六七八九十]{1,2}月)?(?:[一二三四五六七八九十]{1,3}日)?"
+)
+_CLOCK = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?:\s?[AaPp]\.?\s?[Mm]\b\.?)?"
+# The time of a message or of a line of a log: no question asks for it. Other times are elements.
+_STAMP = re.compile(
+    rf"(?:^|(?<=[\[(|,] )|(?<=[\[(|,])){_CLOCK}(?=[\])]|\s+(?:[-–—<]|-->)|\s+[^\s:]{{1,40}}:\s)"
+    r"|(?:\bT|\b)\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,6})?"
+    r"(?: ?(?:Z\b|[AP]M\b|[+-]\d{2}:?\d{2}\b))?"
+    r"|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\.?,? (?=\|)"
+)
+_TIME = re.compile(rf"(?<![\d:]){_CLOCK}(?![\d:])")
 _SIGNED = re.compile(
     r"\b[A-Za-z](?:\+\+(?![A-Za-z])|#(?!\w))|(?<![\w.])\.[A-Z]\w+|\b[A-Z]+(?:&[A-Z]+)+\b"
+    r"|\b[A-Z]{1,6}-\d+\b"
 )
-_YEAR = re.compile(r"(?<![\d.,])(?:1\d{3}|20\d{2})(?![\d,]|\.\d)")
+_YEAR = re.compile(r"(?<![\d.,])(?<![A-Z]-)(?:1\d{3}|20\d{2})(?![\d,]|\.\d)")
+_HAN_DIGITS = "〇零一二两兩三四五六七八九十百千万萬亿億廿卅"
+_HAN_UNITS = sorted(word_list("han_units"), key=len, reverse=True)
+_LONG_HAN_UNIT = f"(?:{'|'.join(one for one in _HAN_UNITS if len(one) > 1)})"
+_HAN_UNIT = f"(?:{'|'.join(_HAN_UNITS)})"
 _NUMBER = re.compile(
-    r"(?<![\w.,])[$€£]?(?:\d{1,3}(?: \d{3}){0,3} 000|\d+(?:[.,'’]\d+)*)(?!\d)"
-    r"(?:%| ?(?:percent|million|billion|km|miles|metres|meters|kg)\b)?"
-    rf"(?:[万亿千百]?[%％]?[{HAN}]{{0,1}})?"
+    rf"(?<!(?![{CJK}])[\w.,])[$€£]?"
+    r"(?:\d{1,3}(?: \d{3}){0,3} 000|(?:\d+ )?\d{1,2}/\d{1,3}(?![\d/])|\d+\^-?\d+|\d*[½¼¾⅓⅔⅛]"
+    r"|\d+(?:[.,'’]\d+)*)(?!\d)"
+    r"(?:%| ?(?:°[CF]|(?:percent|million|billion|miles|metres|meters|km/h|m/s|[kcm]?m|ha|kg|t"
+    r"|[kMG]Wh?)"
+    r"(?:\^-?\d|[²³])?(?![\w²³^])))?"
+    rf"(?:[万亿千百]?[%％]?{_HAN_UNIT}?)?"
 )
+# Numerals with their unit, or with 十 and the like: 三十七公里, 三百五十, 百分之五.
+_HAN_NUMBER = f"[{_HAN_DIGITS}]{{1,20}}"
+_HAN_NUMERAL = re.compile(
+    rf"百分之{_HAN_NUMBER}(?:点{_HAN_NUMBER})?|{_HAN_NUMBER}分之{_HAN_NUMBER}"
+    rf"|第?(?:[{_HAN_DIGITS}]{{2,20}}|[一二两兩三四五六七八九十半](?={_LONG_HAN_UNIT}))(?:点{_HAN_NUMBER})?"
+    rf"[多余餘几]?{_HAN_UNIT}"
+    rf"|(?<![{_HAN_DIGITS}])[一二两兩三四五六七八九][百千万萬亿億][{_HAN_DIGITS}]{{0,20}}"
+)
+_LABEL = re.compile(r"(?:(?<=; )|^)([^\W\d_][^:;|\n]{0,99}): ")
+LEAST_LABELS = 2
+"""The number of labels from which a fact is a record."""
+_USUAL_LABELS = word_list("labels")
 _INITIAL = regex.compile(rf"(?:{_CAPITAL}\.)+")
-_FINAL_POINT = regex.compile(rf"(?:^|[ .]){_CAPITAL}\.$|\b(?:Jr|Sr|Inc|Ltd|Co)\.$")
+_FINAL_POINT = regex.compile(rf"(?:^|[ .]){_CAPITAL}\.$|\b(?:Jr|Sr|Inc|Ltd|Co)\.$|{_LEGAL_FORM}$")
 _FOREIGN_QUESTION_WORDS = word_list("foreign_question_words")
 _LIST = re.compile(r"(?<=\bBC|\bAD|\bCE) and the | and the (?=.* of )")
 _INITIALS_ONLY = re.compile(r"[A-Z]\.?$|[IVX]+\.?$")
@@ -94,20 +134,41 @@ def titles_of(text: str) -> list[str]:
 def key_elements_of(fact: str, recurring: frozenset[str] = frozenset()) -> list[str]:
     """List the key elements of an atomic fact, at most 12: names, dates, numbers, then rare words.
 
+    The values of a record ("Station: Voss; Height: 56") come before the names of its columns.
     `recurring` are the probable Chinese words of the whole text, from `recurring_han`.
     """
-    dates = [*_DATE.findall(fact), *_YEAR.findall(fact)]
-    dates += MAY.findall(_mask(fact, dates))
-    rest = _mask(fact, dates)
-    signed = _SIGNED.findall(rest)
-    special = [*signed, *names_of(_mask(rest, signed)), *dates, *_NUMBER.findall(rest)]
-    rest = _mask(rest, special)
-    han_words = (word for one in unspaced_words(rest) for word in _segment(one, recurring))
+    labels = _LABEL.findall(fact)
+    if len(labels) < LEAST_LABELS:
+        labels = [label for label in labels[:1] if label.casefold() in _USUAL_LABELS]
+    values = _LABEL.sub(lambda one: "| " if one[1] in labels else one[0], fact) if labels else fact
+    names = (label for label in labels if label.casefold() not in _USUAL_LABELS)
+    found = [*_elements(values, recurring), *chain.from_iterable(_elements(one) for one in names)]
     elements: dict[str, str] = {}
-    for element in (*special, *han_words, *_content_words(rest)):
+    for element in found or _elements(fact, recurring):
         if (1 < len(element) <= LONGEST_ELEMENT or element.isdigit()) and element in fact:
             elements.setdefault(fold(element), element)
     return list(elements.values())[:MOST_ELEMENTS]
+
+
+def _elements(text: str, recurring: frozenset[str] = frozenset()) -> list[str]:
+    """List names, dates, numbers and words, also some that are no key elements."""
+    dates = _matches(_DATE, text)
+    years = _YEAR.findall(text)
+    text = _STAMP.sub("|", _mask(text, dates))
+    dates += [*_matches(_TIME, text), *years]
+    dates += MAY.findall(_mask(text, dates))
+    rest = _mask(text, dates)
+    signed = _SIGNED.findall(rest)
+    names = names_of(_mask(rest, signed))
+    rest = _mask(rest, [*signed, *names])
+    numbers = [*_matches(_HAN_NUMERAL, rest), *_matches(_NUMBER, rest)]
+    rest = _mask(rest, numbers)
+    han_words = (word for one in unspaced_words(rest) for word in _segment(one, recurring))
+    return [*signed, *names, *dates, *numbers, *han_words, *_content_words(rest)]
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> list[str]:
+    return [match.group() for match in pattern.finditer(text)]
 
 
 def recurring_han(text: str) -> frozenset[str]:

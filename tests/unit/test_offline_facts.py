@@ -3,6 +3,7 @@ import time
 import pytest
 
 from graphreader.ingestion.extraction import ExtractedFact, ExtractionTask
+from graphreader.ingestion.loading.records import read_table
 from graphreader.offline.decider import OfflineDecider
 from graphreader.text.names import names_of
 from graphreader.text.words import stem, terms_of
@@ -73,6 +74,93 @@ async def test_chinese_elements() -> None:
 
     assert {"临河县", "河边的钟", "雪路", "1957年", "1832年"} <= elements
     assert not {"的", "是", "于"} & elements
+
+
+# Dates, amounts, measures, companies and Han numerals are whole; times of stamps are no elements.
+@pytest.mark.parametrize(
+    ("sentence", "wanted", "unwanted"),
+    [
+        ("[00:12:59] Ida: the kiln is hot.", ["Ida", "kiln"], ["00", "12", "59"]),
+        ("18:04 <ida> the kiln is hot.", ["kiln"], ["18", "04"]),
+        ("They met at 6:45 pm or 19:30.", ["6:45 pm", "19:30"], ["6", "45", "19"]),
+        (
+            "Date: Thu, 07 Nov 2019 16:08:55 +0200",
+            ["07 Nov 2019"],
+            ["16", "08", "0200", "Thu", "Date"],
+        ),
+        ("At 2019-11-07T16:08:55Z it rang.", ["2019-11-07"], ["11", "16", "08"]),
+        (
+            "On 7.11.2019 and 11/07/19 and 7. März 1999 it rang.",
+            ["7.11.2019", "11/07/19", "7. März 1999"],
+            ["7", "11"],
+        ),
+        (
+            "Bruni S.r.l. sued Nardi S.p.A. and Ole A/S.",
+            ["Bruni S.r.l.", "Nardi S.p.A."],
+            ["S.p", "p.A"],
+        ),
+        (
+            "Ernst Voss GmbH & Co. KG and Rudern Bonn e.V. paid.",
+            ["Ernst Voss GmbH & Co. KG", "Rudern Bonn e.V."],
+            [],
+        ),
+        (
+            "It takes 4 3/4 cups, 2/3 pound, 7.5 m^2 and 12 km/h.",
+            ["4 3/4", "2/3", "7.5 m^2", "12 km/h"],
+            ["4", "3", "2"],
+        ),
+        ("Order K-1044 grew to 10^6 and 5 °C.", ["K-1044", "10^6", "5 °C"], ["1044", "10", "6"]),
+        (
+            "老桥长四十二米，重三百零五吨，占百分之七。",
+            ["四十二米", "三百零五吨", "百分之七"],
+            ["四十", "二米"],
+        ),
+        ("老桥建于1926年，有14人，长88公里。", ["1926年", "14人", "88公里"], []),
+        ("老桥于一九二六年建成，第十二号。", ["一九二六年", "第十二号"], []),
+        ("橋は四十二メートルで1926年にできた。", ["四十二メートル", "1926年"], []),
+    ],
+)
+async def test_elements(sentence: str, wanted: list[str], unwanted: list[str]) -> None:
+    elements = await elements_of(sentence)
+
+    assert set(wanted) <= set(elements)
+    assert not set(unwanted) & set(elements)
+
+
+# Of the row of a table with many columns the values come before the names of the columns.
+async def test_records() -> None:
+    names = [
+        f"{one} Number Of Things" for one in ("Kiln", "Wood", "Clay", "Glaze", "Shelf", "Door")
+    ]
+    values = ["Ida Voss", "07.11.2019", "48.250,75", "Rome", "Max Orth", "K-77"]
+    rows = [names, values, ["Per Lund", "08.11.2019", "1,5", "Oslo", "Eva", "K-78"]]
+    text = read_table("\n".join(";".join(row) for row in rows).encode(), "a.csv").text
+    facts = await facts_of(text)
+
+    assert [fact.sentences for fact in facts] == [[2], [3]]
+    assert set(values) <= set(facts[0].key_elements[:6])
+    decided = await OfflineDecider().decide(ExtractionTask("a title", text))
+    assert decided.decision.summary in {fact.fact for fact in facts}
+
+
+# The header row of a table is no fact where rows follow; a first row that may be one is a fact.
+@pytest.mark.parametrize(
+    ("table", "number"),
+    [
+        ("| Kiln | Owner |\n| --- | --- |\n| Old | Ida |", 1),
+        ("Kiln\tYear\nOld\t1926\nNew\t1931", 2),
+        ("Kiln | Year\nOld | 1926\nNew | 1931", 2),
+        ("Old\tIda\nNew\tMax", 2),
+        ("Old | 1926\nNew | 1931", 2),
+        ("Old | Ida\nNew | 1931\nRed | Max", 3),
+        ("| Kiln | Owner |\n| --- | --- |", 1),
+    ],
+)
+async def test_header_rows(table: str, number: int) -> None:
+    facts = [fact.fact for fact in await facts_of(table)]
+
+    assert len(facts) == number
+    assert " ".join(table.split("\n")[-1].split()) in facts or number == 1
 
 
 # Right after the definition with which a text begins a pronoun is its subject.
@@ -154,7 +242,20 @@ async def test_summary(text: str, summary: str) -> None:
 
 
 # Text that would make a careless pattern backtrack is read in good time.
-@pytest.mark.parametrize("text", ["A " * 4000, "A-" * 4000, "“" * 4000, "中·" * 3000, "1," * 4000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A " * 4000,
+        "A-" * 4000,
+        "“" * 4000,
+        "中·" * 3000,
+        "1," * 4000,
+        "1:11 " * 4000,
+        "三" * 9000,
+        "a: b; " * 3000,
+        "S.p." * 4000,
+    ],
+)
 async def test_odd_text_is_quick(text: str) -> None:
     start = time.process_time()
     await facts_of(text)

@@ -145,7 +145,6 @@ def test_facts_of_items() -> None:
             "Lines of 1850",
             "Delft, opened 1847",
             "2. Leiden is older",
-            "| Town | Year |",
             "| Gouda | 1855 |",
         )
     ]
