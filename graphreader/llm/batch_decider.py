@@ -2,10 +2,13 @@
 
 The model's client gets another HTTP transport: it looks a request up among the replies of batches
 by corpus, address and body, and collects it for the next batch where there is no reply. So requests
-and replies, with corrections, are equal to those without a batch.
+and replies, with corrections, are equal to those without a batch. A request that waits keeps the
+context that it was sent with: an edit elsewhere in the document changes the context of a chunk, but
+its reply is taken all the same.
 """
 
 import json
+import re
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -33,6 +36,9 @@ from graphreader.usage import Usage
 
 D = TypeVar("D", bound=Decision)
 T = TypeVar("T")
+
+
+_CONTEXT = re.compile(r"<context>.*?</context>", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -71,7 +77,7 @@ class BatchTransport:
         """Answer a request. Raises _UnansweredError, and ReplyError if it failed for good."""
         content = await request.aread()
         url = str(request.url)
-        key = key_of(self._queue.corpus, url, content.decode())
+        key = key_of(self._queue.corpus, url, _CONTEXT.sub("", content.decode()))
         answer = await self._queue.lookup(key)
         if answer is None or answer[0] is None:
             path = url.removeprefix(self._base_url)
