@@ -28,6 +28,7 @@ NAMES_TOKENS = 200
 SENTENCES_BEFORE, LOOK_BACK = 2, 600  # sentences of the chunk before, in the characters before it
 LONGEST_LINE = 400  # characters of each part of a context in a prompt
 _OPENING = 1000  # characters in which the first heading may be the title
+_MARKED = 6  # levels of headings that a format marks; others are recognized by their form
 
 
 class DocumentContext:
@@ -48,24 +49,26 @@ class DocumentContext:
             self._speakers.append(turn.speaker)
         self._tables = [one for one in blocks_of(text) if one.kind == "table"] if for_model else []
         self._table_ends = [one.end for one in self._tables]
-        self._names: Mapping[str, str] = document_names(text) if for_model else {}
+        self._names: Mapping[str, str] = {}
+        if for_model:
+            self._names = document_names(f"{self.title}\n\n{text}")
 
     @property
     def title(self) -> str:
         """The title for prompts: of the metadata or the format, else the first heading."""
         document = self.document
-        is_named = document.title == PurePath(document.source).stem and document.headings
         if given := document.metadata.get("title"):
             return str(given)
-        if is_named and document.headings[0].start < _OPENING:
-            return document.headings[0].title
-        return document.title
+        first = next(iter(document.headings), None)
+        is_marked = first is not None and first.start < _OPENING and first.level <= _MARKED
+        is_file_name = document.title == PurePath(document.source).stem
+        return first.title if first and is_marked and is_file_name else document.title
 
     def placed(self, fact: AtomicFact) -> AtomicFact:
         """Add heading, speaker and time to a fact whose sentences are known.
 
-        Its time is that of its own words, else of its sentences, else of the heading above, else of
-        the metadata where somebody speaks.
+        Its time is that of its own words; where its sentences name none either, that of the heading
+        above, else of the metadata where somebody speaks.
         """
         if not fact.span:
             return fact
@@ -73,12 +76,11 @@ class DocumentContext:
         place = bisect_right(self._heading_starts, start) - 1
         is_inside = place >= 0 and self._heading_starts[place] > fact.chunk.start
         heading = self.document.headings[place].title if is_inside else ""
-        speaker = self._speaker(start)
-        above = self._heading_times[place] if place >= 0 else ""
-        dated = next(filter(names_time, (fact.text, self.document.text[start:end])), "")
-        if dated:
-            when = when_of(dated, above or self._date)
-        else:
+        speaker = self._speaker(end - 1)  # of a question and its answer: who answers
+        when, above = "", self._heading_times[place] if place >= 0 else ""
+        if names_time(fact.text):
+            when = when_of(fact.text, above or self._date)
+        elif not names_time(self.document.text[start:end]):
             when = above or (self._date if speaker else "")
         return replace(fact, heading=heading, speaker=speaker, when=when)
 
@@ -95,15 +97,16 @@ class DocumentContext:
         if not self._for_model:
             return ""
         text = self.document.text
+        path = next(heading_paths(self.document.headings, [start - 1]))
+        place = bisect_right(self._heading_starts, start - 1) - 1
+        date = self._heading_times[place] if place >= 0 else ""
         begin = end - len(text[start:end].lstrip())
-        path = next(heading_paths(self.document.headings, [begin]))
-        speaker = self._speaker(begin)
         goes_on = begin not in self._turn_starts[bisect_left(self._turn_starts, begin) :][:1]
         parts = {
-            "Date": self._date,
+            "Date": date or ("" if any(self._heading_times) else self._date),
             "Section": " › ".join(one.title for one in path if one.title != self.title),
             "Right before": self._before(start, path[-1].start if path else 0),
-            "It begins in a turn of": speaker if goes_on else "",
+            "It begins in a turn of": self._speaker(begin) if goes_on else "",
             "Header of the table": self._header(begin),
             "Names": self._names_in(text[start:end]),
         }
@@ -122,7 +125,9 @@ class DocumentContext:
             return ""
         spans = list(sentence_spans(text[begin:start]))[-SENTENCES_BEFORE:]
         sentences = [one_line(text[begin + first : begin + last]) for first, last in spans]
-        return " ".join(sentences)[-LONGEST_LINE:]
+        speaker = self._speaker(begin + spans[0][0]) if spans else ""
+        said = speaker and not sentences[0].startswith(speaker)
+        return f"{speaker}: " * bool(said) + " ".join(sentences)[-LONGEST_LINE:]
 
     def _header(self, position: int) -> str:
         """The header row of a table that goes on at a position."""

@@ -61,7 +61,9 @@ class ExtractedFact(Decision):
 class Extraction(Decision):
     """All atomic facts of one chunk (paper, figure 6), and a sentence about it (ours)."""
 
-    facts: list[ExtractedFact] = Field(description="Every fact of the text, in its order.")
+    facts: list[ExtractedFact] = Field(
+        description="The facts of the text, in its order.", json_schema_extra={"maxItems": 100}
+    )
     summary: str = Field(
         "", description="One sentence of at most 30 words: what the text is about, with names."
     )
@@ -128,10 +130,9 @@ async def extract(
     except DecisionError as error:
         error.spent = sum(usage, Usage())
         raise
-    summaries = dict.fromkeys(
-        shortened(_clean(one.summary), LONGEST_SUMMARY // len(extracted)) for _, one in extracted
-    )
-    chunk = replace(chunk, summary=" ".join(filter(None, summaries)))
+    summaries = list(filter(None, (_clean(one.summary) for *_, one in extracted)))
+    parts = [shortened(one, LONGEST_SUMMARY // len(summaries)) for one in summaries]
+    chunk = replace(chunk, summary=" ".join(dict.fromkeys(parts)))
     result = ExtractionResult(ChunkFacts(chunk), sum(usage, Usage()))
     result = ground(result, context, extracted)
     texts = [one.text for one in result.extracted.facts]
@@ -139,8 +140,8 @@ async def extract(
     return result
 
 
-_Part = tuple[str, Extraction]
-"""A part of a chunk's text, usually all of it, with what was extracted from it."""
+_Part = tuple[int, str, Extraction]
+"""A part of a chunk's text, usually all of it: start in the document, text, what was extracted."""
 
 
 async def _decide(
@@ -179,12 +180,14 @@ async def _decide(
         raise
     usage.append(result.usage)
     extraction, sentences = result.decision, NumberedSentences(text)
-    numbers = (number for fact in extraction.facts for number in fact.sentences)
-    end = sentences.end_of(max(sentences.valid(numbers), default=0))
-    if len(extraction.facts) < MANY_FACTS or count(text[end:]) < SMALLEST_PART:
-        return [(text, extraction)]
-    rest = await _decide(decider, context, start + end, text[end:], budget, usage)
-    return [(text[:end], extraction), *rest]
+    named = sentences.valid(number for fact in extraction.facts for number in fact.sentences)
+    begin = sentences.start_of(named[-1]) if named else len(text)
+    if len(extraction.facts) < MANY_FACTS or count(text[begin:]) < SMALLEST_PART:
+        return [(start, text, extraction)]
+    # The last sentence may have further facts. The summary is of the whole text.
+    rest = await _decide(decider, context, start + begin, text[begin:], budget, usage)
+    more = [(at, part, one.model_copy(update={"summary": ""})) for at, part, one in rest]
+    return [(start, text, extraction), *more]
 
 
 def task_of(context: DocumentContext, start: int, text: str) -> ExtractionTask:
@@ -210,8 +213,8 @@ def ground(
     """
     chunk, corpus = result.extracted.chunk, context.document.corpus
     facts: dict[str, AtomicFact] = {}
-    dropped = unknown = without = begin = 0
-    for text, extraction in parts:
+    dropped = unknown = without = 0
+    for begin, text, extraction in parts:
         sentences = NumberedSentences(text, " ".join([context.title, *chunk.heading_path]))
         for one in extraction.facts:
             fact = _clean(one.fact)
@@ -222,13 +225,13 @@ def ground(
             if not fact or not elements or fact in facts:
                 continue
             span = sentences.span_of(fact, one.sentences)
-            start, end = (begin + span[0], begin + span[1]) if span else (None, None)
+            at = begin - chunk.start
+            start, end = (at + span[0], at + span[1]) if span else (None, None)
             without += span is None
             made = AtomicFact(
                 *(identity(chunk.id, fact), chunk, len(facts), fact, elements, start, end)
             )
             facts[fact] = context.placed(made)
-        begin += len(text)
     return replace(
         result,
         extracted=ChunkFacts(chunk, tuple(facts.values())),

@@ -210,7 +210,7 @@ def _unmarked_level(
 
 def _is_in_capitals(words: str) -> bool:
     letters = sum(map(str.isalpha, words))
-    is_text = words[0].isalpha() and letters >= 4
+    is_text = words[0].isalpha() and letters >= 4 and not words.startswith("BY ")
     return is_text and words.isupper() and letters + words.count(" ") >= 0.8 * len(words)
 
 

@@ -20,10 +20,8 @@ _Run = tuple[int, int]
 MOST_SENTENCES = 6
 """Largest number of sentences, one after the other, that bear out one statement."""
 
-CLAIMED_SHARE = 0.3
-"""Least share of a statement's words in sentences that a model names: pronouns became names."""
-
-SOUGHT_SHARE = 0.5  # ... and in sentences that are found by their words
+SOUGHT_SHARE = 0.5
+"""Least share of a statement's words in sentences that nobody named."""
 
 
 class NumberedSentences:
@@ -47,15 +45,17 @@ class NumberedSentences:
         """Filter the numbers of sentences that exist, ascending and each once."""
         return sorted({one for one in numbers if 1 <= one <= len(self._spans)})
 
-    def end_of(self, number: int) -> int:
-        """The end of a sentence in the text; for number 0 the end of the text."""
-        return self._spans[number - 1][1] if number else len(self._text)
+    def start_of(self, number: int) -> int:
+        """The start of a sentence in the text."""
+        return self._spans[number - 1][0]
 
     def span_of(self, statement: str, numbers: Iterable[int]) -> Span | None:
         """The span of the sentences that bear out a statement, best those with the `numbers`.
 
-        None if no sentences have the numbers in it and enough of its words; a word counts the more
-        the fewer sentences have it.
+        These need only share a word with it, since a model words it in its own way, with names for
+        pronouns; others need enough of its words, where a word counts the more the fewer sentences
+        have it. The numbers in it stand in them, in a sentence shortly before them, or in none that
+        has other numbers (a date may be computed). None if no sentences are so.
         """
         claimed = list(_runs(self.valid(numbers)))
         for run in claimed:
@@ -63,20 +63,28 @@ class NumberedSentences:
             if statement in self._text[start:end]:
                 return start, end
         wanted = terms_of(statement)
-        figures = {one for one in wanted if one[:1].isdigit()} - terms_of(self._known)
+        figures = set(filter(_is_figure, wanted)) - terms_of(self._known)
         weights = {one: 1 / max(1, self._frequency[one]) for one in wanted}
+        shares = {run: self._share(weights, run) for run in claimed}
+        best = max(shares, key=shares.__getitem__, default=None)
+        if best and shares[best] and (found := self._with_figures(best, figures)):
+            return self._span(*found)
         near = [at for at, one in enumerate(self._terms, 1) if not one.isdisjoint(weights)]
         pairs = [(one, after) for one, after in pairwise(near) if after == one + 1]
-        for runs, least in (
-            (claimed, CLAIMED_SHARE),
-            ([(one, one) for one in near], SOUGHT_SHARE),
-            (pairs, SOUGHT_SHARE),
-        ):
-            shares = [(self._share(weights, run), run) for run in runs]
-            share, best = max(shares, key=lambda one: one[0], default=(0.0, (1, 1)))
-            if share and share >= least and figures <= self._terms_of(best):
+        for runs in ([(one, one) for one in near], pairs):
+            shares = {run: self._share(weights, run) for run in runs}
+            best = max(shares, key=shares.__getitem__, default=None)
+            if best and shares[best] >= SOUGHT_SHARE and figures <= self._terms_of(best):
                 return self._span(*best)
         return None
+
+    def _with_figures(self, run: _Run, figures: set[str]) -> _Run | None:
+        """The sentences, perhaps with those shortly before them that have the figures."""
+        first, last = run
+        for begin in range(first, max(0, last - MOST_SENTENCES), -1):
+            if figures <= self._terms_of((begin, last)):
+                return begin, last
+        return None if any(map(_is_figure, self._terms_of(run))) else run
 
     def _share(self, weights: Mapping[str, float], run: _Run) -> float:
         shared = fsum(weights[one] for one in weights.keys() & self._terms_of(run))
@@ -95,6 +103,10 @@ class NumberedSentences:
 
     def _span(self, first: int, last: int) -> Span:
         return self._spans[first - 1][0], self._spans[last - 1][1]
+
+
+def _is_figure(term: str) -> bool:
+    return term[:1].isdigit()
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[_Run]:

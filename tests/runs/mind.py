@@ -14,6 +14,7 @@ from tests.runs.openai_faults import Body
 Reply = dict[str, Any]
 
 _SENTENCE = re.compile(r"[^.?!。？！]+[.?!。？！]")
+_NUMBER = re.compile(r"<\d+>")
 _NAME = re.compile(r"\b[A-Z][a-z]*\d+\b|\b\d{3,}\b")
 NEIGHBORS_TRIED = 2
 
@@ -33,8 +34,8 @@ def think(body: Body) -> Reply:
 
 
 def passage(body: Body) -> str:
-    """The text to be extracted, in single spaces."""
-    return " ".join(_between(_user(body), "passage").split())
+    """The text to be extracted, in single spaces, without the numbers of its sentences."""
+    return " ".join(_NUMBER.sub("", _between(_user(body), "passage")).split())
 
 
 def names(text: str) -> list[str]:

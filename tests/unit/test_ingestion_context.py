@@ -82,7 +82,8 @@ def test_speakers_and_days() -> None:
     assert sold.heading == "Conversation on 2 July"
 
 
-# The time in a fact's own words counts first, then that in its sentences; neither is repeated.
+# The time in a fact's own words counts, and is not repeated; a time that only its sentences name
+# may belong to another fact of theirs.
 def test_own_times() -> None:
     document = document_of(DIALOGUE)
     moved = placed(document, "I moved to Lyon in 2019.", "Anna moved to Lyon in 2019.")
@@ -90,7 +91,15 @@ def test_own_times() -> None:
 
     assert (moved.speaker, moved.when) == ("Anna", "2019")
     assert moved.attributed == "Anna moved to Lyon in 2019."
-    assert short.attributed == "2019: Anna moved to Lyon."
+    assert (short.when, short.attributed) == ("", "Anna moved to Lyon.")
+
+
+# A fact from a question and its answer has the speaker of the answer.
+def test_speaker_of_an_answer() -> None:
+    document = document_of(DIALOGUE)
+    words = "Ben: For how much?\n\nAnna: For 200,000 euros."
+
+    assert placed(document, words, "It was sold for 200,000 euros.").speaker == "Anna"
 
 
 # Several times in a fact are no one time, and no heading's time takes their place.
@@ -145,6 +154,7 @@ def test_shown() -> None:
 
     assert context.title == "Annual report of the Crown Prosecution Service (CPS)"
     assert context.shown(revenue, len(text)).splitlines() == [
+        "Date: 2021",
         "Section: 2021 › Revenue",
         "Names: CPS = Crown Prosecution Service",
     ]

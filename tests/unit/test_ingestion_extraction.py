@@ -9,6 +9,7 @@ from graphreader.documents import Chunk
 from graphreader.errors import CutOffError, ReplyError, WindowError
 from graphreader.ingestion.context import DocumentContext
 from graphreader.ingestion.extraction import (
+    MANY_FACTS,
     ExtractedFact,
     Extraction,
     ExtractionResult,
@@ -174,3 +175,50 @@ FACT = "In 1920 Pope Benedict XV canonized Joan of Arc, the Maid of Orléans."
 )
 def test_grounding(text: str, occurring: list[str], missing: list[str]) -> None:
     assert grounded_elements([*occurring, *missing], text) == occurring
+
+
+def sourced(text: str, *numbers: int) -> ExtractedFact:
+    return ExtractedFact(fact=text, key_elements=[text.split()[0]], sentences=list(numbers))
+
+
+# Facts have the span of their sentences; numbers that do not exist, and facts whose sentences are
+# not found, are counted.
+async def test_sources() -> None:
+    text = "Ada bought a mill. It burned down in 1903. Bert saw it."
+    facts = [
+        sourced("Ada owned a mill.", 1),
+        sourced("The mill burned down in 1903.", 2, 7),
+        sourced("Bert saw the mill burn.", 0),
+        sourced("Bert wept.", 2),
+        sourced("The mill burned down in 1904.", 2),
+    ]
+    result, _ = await extracted(lambda task: Extraction(facts=facts), text)
+
+    spans = [(one.start, one.end) for one in result.extracted.facts]
+    assert [text[slice(*span)] if span[1] else None for span in spans] == [
+        "Ada bought a mill.",
+        "It burned down in 1903.",
+        "Bert saw it.",
+        "Bert saw it.",
+        None,
+    ]
+    assert (result.unknown_sentences, result.without_source) == (2, 1)
+
+
+# A model that ends after many facts is given the rest of the text, from the last sentence that it
+# has named; the summary is the one of the whole text.
+async def test_many_facts() -> None:
+    lines = [f"Person{n} met Person{n + 1} in Town{n} at noon." for n in range(100)]
+
+    def some(task: ExtractionTask) -> Extraction:
+        own = [one for one in lines if one in task.text][:MANY_FACTS]
+        facts = [sourced(one, n) for n, one in enumerate(own, 1)]
+        return Extraction(facts=facts, summary=f"From {own[0].split()[0]}.")
+
+    result, decider = await extracted(some, "\n".join(lines))
+
+    assert [one.text for one in result.extracted.facts] == lines
+    assert all(one.start is not None for one in result.extracted.facts)
+    assert len(decider.asked) == 2
+    assert decider.asked[1].text.startswith(lines[MANY_FACTS - 1])
+    assert result.extracted.chunk.summary == "From Person0."

@@ -32,11 +32,14 @@ def test_numbered() -> None:
          "Joan went to Paris. There an arrow wounded her."),
         ("Joan of Arc was wounded by an arrow.", [4], "There an arrow wounded her."),
         ("Joan of Arc was wounded by an arrow.", [4, 99, -1], "There an arrow wounded her."),
-        # The named sentences have nothing of it, or another year.
+        # The named sentences have nothing of it, or another year; the year stands shortly before.
         ("Joan of Arc was wounded by an arrow.", [2], "There an arrow wounded her."),
         ("Isambart, a friar, was threatened.", [1], "They threatened a friar, Isambart."),
         ("The trial of Joan of Arc began in 1430.", [1], ""),
-        ("贞德在兰斯受伤。", [5], "贞德在兰斯受了伤。"),
+        ("A friar was threatened in 1431.", [2],
+         "The trial of Joan of Arc began in 1431. They threatened a friar, Isambart."),
+        ("Joan went to Paris on 14 May 1430.", [3], "Joan went to Paris."),
+        ("贞德在兰斯受伤。", [6], "贞德在兰斯受了伤。"),
     ],
 )  # fmt: skip
 def test_named_sentences(statement: str, numbers: list[int], sentence: str) -> None:
@@ -75,5 +78,5 @@ def test_distant_sentences() -> None:
 def test_numbers_of_headings() -> None:
     text = "Revenue was 3.1 million."
 
-    assert NumberedSentences(text, "Report 2021").span_of("Revenue in 2021 was 3.1 million.", [1])
+    assert NumberedSentences(text, "2021 report").span_of("Revenue in 2021 was 3.1 million.", [1])
     assert not NumberedSentences(text, "Report").span_of("Revenue in 2021 was 3.1 million.", [1])
