@@ -78,6 +78,7 @@ from graphreader.store.catalog import Catalog, CorpusSummary, DocumentStatus, Do
 from graphreader.store.embedded.process import Progress as ServerProgress
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import ElementFacts, Neighbor
+from graphreader.store.search import NEAR
 from graphreader.store.writer import Deleter
 from graphreader.sync import blocking, methods_in_loop, stream_in_loop
 from graphreader.waiting import with_waiting
@@ -449,7 +450,10 @@ class GraphReader:
     # UnknownDocumentError.
 
     async def asearch(self, text: str, *, limit: int = 20) -> list[KeyElement]:
-        """Search key elements by words and by meaning, best first; at most 1,000."""
+        """Search key elements by words and by meaning, best first; at most 1,000.
+
+        Where words match, key elements with other words must be near in meaning.
+        """
         text = without_surrogates(text)
         if not text.strip():
             raise UsageError("The search is empty: give some words.")
@@ -462,7 +466,9 @@ class GraphReader:
         vectors = None
         with suppress(EmbeddingMismatchError):  # then words alone
             vectors = self._resources.query_vectors(self._corpus, record)
-        rankings, _ = await search_nodes(explorer, vectors, [text], max(limit, SEARCH_WIDTH))
+        rankings, _ = await search_nodes(
+            explorer, vectors, [text], max(limit, SEARCH_WIDTH), near=NEAR
+        )
         ranked = fuse_rankings(rankings, lambda node: node.id)
         return await explorer.elements([node.id for node in ranked[:limit]])
 

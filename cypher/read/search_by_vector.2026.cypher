@@ -14,7 +14,7 @@ CALL (place) {
   WITH coalesce(a, k) AS k, max(score) AS score
   ORDER BY score DESC, k.key
   LIMIT $limit
-  RETURN collect(k {.id, .name}) AS rows
+  RETURN collect(k {.id, .name, cosine: 2 * score - 1}) AS rows
 }
 RETURN rows
 ORDER BY place

@@ -3,7 +3,6 @@
 The paper shows all key elements as candidates; here the best results of several searches are shown.
 """
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 
 from langgraph.runtime import Runtime
@@ -109,19 +108,23 @@ class Planning:
 
 
 async def search_nodes(
-    explorer: GraphExplorer, vectors: QueryVectors | None, texts: Sequence[str], limit: int
+    explorer: GraphExplorer,
+    vectors: QueryVectors | None,
+    texts: Sequence[str],
+    limit: int,
+    near: float = -1,
 ) -> tuple[list[list[KeyElementRef]], list[str]]:
-    """Search key elements by words and, with `vectors`, by meaning; return rankings and notes."""
-    notes: list[str] = []
+    """Search key elements by words and, with `vectors`, by meaning; return rankings and notes.
 
-    async def by_meaning() -> list[list[KeyElementRef]]:
-        try:
-            return await explorer.nearest(await vectors.vectors(texts), limit) if vectors else []
-        except DecisionError as error:
-            notes.append(f"Initial nodes were searched for by words alone: {error}")
-            return []
-
-    by_words, nearest = await asyncio.gather(explorer.matching(texts, limit), by_meaning())
+    Where words match, vectors with a smaller cosine than `near` are left out.
+    """
+    by_words, nearest, notes = await explorer.matching(texts, limit), [], list[str]()
+    least = near if any(by_words) else -1
+    try:
+        if vectors:
+            nearest = await explorer.nearest(await vectors.vectors(texts), limit, least)
+    except DecisionError as error:
+        notes.append(f"Initial nodes were searched for by words alone: {error}")
     return [*by_words, *nearest], notes
 
 

@@ -10,10 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
-from rich.console import Console
 
 from graphreader.cli import options
-from graphreader.cli.console import cost_sentence, plural, print_error, print_json
+from graphreader.cli.console import (
+    cost_sentence,
+    plural,
+    print_error,
+    print_json,
+    print_words,
+    stdout_console,
+)
 from graphreader.cli.progress import QuestionProgress, spinner
 from graphreader.cli.signals import Interrupted
 from graphreader.cli.startup import (
@@ -123,7 +129,7 @@ def _ask_other_reader(
     else:
         from graphreader.cli.watch import print_answer
 
-        print_answer(Console(highlight=False), reading)
+        print_answer(stdout_console(), reading)
 
 
 # The questions of a file
@@ -144,7 +150,7 @@ def _ask_file(
     if out is not None and out != STDIN:
         path = Path(out).expanduser().absolute()
         progress = _ask_into_file(path, corpus, questions, keep_run, settings)
-        print(progress.summary())
+        print_words(progress.summary())
     else:
         # On a terminal a live line would disturb the answers.
         progress = AskProgress(len(questions), live=not sys.stdout.isatty())

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import redirect_stdout
 from datetime import datetime
 from json import dumps
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TextIO, cast
 
 import typer
 from rich.cells import cell_len
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from graphreader.agent.run_store import Status
 
 _PIPE_WIDTH = 200
+_PADDING = re.compile(r"[ \t]+(?=\n)")
 _LONG_TABLE = 200  # rows
 
 # Control characters except the line feed, and marks that change the direction of writing.
@@ -61,12 +62,21 @@ def print_json(value: Mapping[str, Any]) -> None:
 
 def print_result(value: Mapping[str, Any], text: str, *, json: bool) -> None:
     """Print `value` as JSON, or else the text for a person."""
-    print_json(value) if json else print(text)
+    print_json(value) if json else print_words(text)
 
 
 def print_error(message: str) -> None:
     """Print a message on stderr."""
-    print(without_controls(message), file=sys.stderr)
+    print_words(without_controls(message), sys.stderr)
+
+
+def print_words(text: str, stream: TextIO | None = None) -> None:
+    """Print a text on stdout or another stream; on a terminal its lines break between words."""
+    stream = stream or sys.stdout
+    if stream.isatty():
+        Console(file=stream, highlight=False).print(Text(text))
+    else:
+        print(text, file=stream)
 
 
 def print_progress(message: str) -> None:
@@ -98,10 +108,32 @@ def confirm_or_exit(question: str, yes: bool, nothing_done: str) -> None:
         raise typer.Exit(1)
 
 
+class _WithoutPadding:
+    """A stream without the blanks by which a console fills its lines to its width."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write lines, without blanks at their ends."""
+        return self._stream.write(_PADDING.sub("", text))
+
+
+def stdout_console(pipe_width: int | None = None) -> Console:
+    """A console on stdout, as wide as the terminal; in a pipe no line ends with blanks."""
+    console = Console(highlight=False)
+    if console.is_terminal:
+        return console
+    stream = cast("TextIO", _WithoutPadding(sys.stdout))
+    return Console(file=stream, highlight=False, width=pipe_width)
+
+
 def wide_console() -> Console:
     """A console on stdout for tables: as wide as the terminal, or 200 columns in a pipe."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
+    return stdout_console(_PIPE_WIDTH)
 
 
 def print_table(

@@ -19,6 +19,7 @@ from graphreader.cli.console import (
     print_json,
     print_result,
     print_table,
+    print_words,
     single_line,
     wide_console,
 )
@@ -204,7 +205,7 @@ def normalize(
 
 def _print_normalization(result: "NormalizationReport") -> None:
     """Print the numbers of changes and the new merges, or all merges if none is new."""
-    print(f"{result.corpus}: {_changes(result)}")
+    print_words(f"{result.corpus}: {_changes(result)}")
     merges = [one for one in result.merges if one.element.id in result.merged] or result.merges
     rows = []
     for one in merges[:_LISTED]:

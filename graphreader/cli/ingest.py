@@ -20,6 +20,7 @@ from graphreader.cli.console import (
     print_error,
     print_json,
     print_progress,
+    print_words,
     single_line,
 )
 from graphreader.cli.estimate import print_estimate
@@ -140,7 +141,7 @@ def print_ingest_report(report: "IngestReport", json: bool) -> None:
     else:
         decider = "offline, no language model" if report.decider == "offline" else report.decider
         counts, cost = ", ".join(_counts(report)), cost_sentence(report.usage)
-        print(f"{report.corpus}: {counts}. Decider: {decider}.{cost}")
+        print_words(f"{report.corpus}: {counts}. Decider: {decider}.{cost}")
         for line in (*_batch_lines(report), *_failure_lines(report), *report.notes):
             print_error(line)
     statuses = {one.status for one in report.documents}
@@ -321,7 +322,7 @@ class IngestProgress(CommandProgress):
     def _print_document(self, document: "DocumentReport") -> None:
         status = Text(f"{document.status:<{_STATUS_WIDTH}}", _STATUS_STYLES[document.status])
         for line in _document_lines(document):
-            self.console.print(status + line, soft_wrap=True)
+            self.print_line(status + line)
             status = Text(" " * _STATUS_WIDTH)
 
 

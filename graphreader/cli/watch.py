@@ -32,6 +32,7 @@ from graphreader.cli.console import (
     plural,
     print_json,
     print_progress,
+    stdout_console,
     styled_status,
 )
 from graphreader.cli.progress import WaitDisplay
@@ -60,7 +61,7 @@ def watch(
     A terminal shows a live display, and keeps plan and paths; a pipe gets a line for each step on
     stderr. The error of an interrupted run says how to resume it.
     """
-    out = console or Console(highlight=False)
+    out = console or stdout_console()
     steps = out if out.is_terminal and not as_json else Console(stderr=True, highlight=False)
     is_live, keeps = steps.is_terminal and not Quiet.enabled, steps is out and not Quiet.enabled
     wait = WaitDisplay(live=is_live)

@@ -318,6 +318,9 @@ def log_document_end(report: DocumentReport) -> None:
     """Log the outcome of a document."""
     levels = {"read": logging.INFO, "waiting": logging.INFO, "unchanged": logging.DEBUG}
     level = levels.get(report.status, logging.WARNING)
+    if report.status == "refused":
+        logger.log(level, "Document %r is refused: %s", report.title, report.error)
+        return
     outcome = (
         "Document %(id)s is %(status)s: %(chunks)d chunks, %(asked)d extracted, %(facts)d facts"
     )

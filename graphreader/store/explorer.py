@@ -73,9 +73,12 @@ class GraphExplorer:
         return _nodes(await self._rows("sample_key_elements", shares=list(shares)))
 
     async def nearest(
-        self, vectors: Sequence[Sequence[float]], limit: int
+        self, vectors: Sequence[Sequence[float]], limit: int, least: float = -1
     ) -> list[list[KeyElementRef]]:
-        """Return for each vector the key elements with the nearest embeddings, nearest first."""
+        """Return for each vector the key elements with the nearest embeddings, nearest first.
+
+        An embedding with a smaller cosine than `least` is left out.
+        """
         values: dict[str, Any] = {
             "vectors": [self.connection.vector(vector) for vector in vectors],
             "corpus": self.corpus,
@@ -84,7 +87,7 @@ class GraphExplorer:
         rows = await nearest_rows(
             self.connection, "by_vector", limit, wide, scan_small=True, limit=limit, **values
         )
-        return [_nodes(row["rows"]) for row in rows]
+        return [_nodes([one for one in row["rows"] if one["cosine"] >= least]) for row in rows]
 
     async def matching(self, texts: Sequence[str], limit: int) -> list[list[KeyElementRef]]:
         """Return for each text that has words the key elements whose names share some."""

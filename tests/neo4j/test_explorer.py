@@ -282,6 +282,8 @@ async def test_vectors_search_one_corpus(
 
     assert len(found) == 2
     assert found[0].name == "Canada"
+    near = await explorer.nearest([embedding_of("canadian")], 2, least=0.45)
+    assert [one.name for one in near[0]] == ["Canada"]
 
 
 # A corpus of more key elements than are compared one by one is searched in the index.

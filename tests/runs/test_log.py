@@ -96,7 +96,7 @@ def test_messages(
     assert count("INFO graphreader.store: Connected to Neo4j") == 1
     assert count("INFO graphreader.ingestion: Document", "begins: 4 of its 4 chunks") == 1
     assert count("WARNING graphreader.ingestion: Document", "is incomplete: 4 chunks") == 1
-    assert count("WARNING graphreader.ingestion: Document", "is refused") == 1
+    assert count("WARNING graphreader.ingestion: Document 'broken' is refused: ", "broken.pdf") == 1
     assert count("WARNING graphreader.ingestion: Chunk 2", "UnusableReply") == 1
     assert count("WARNING graphreader.llm", "unusable reply to extraction: misfit") == 2
     assert count("INFO graphreader.ingestion: Reading into", "1 refused, 1 incomplete") == 1

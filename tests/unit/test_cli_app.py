@@ -16,6 +16,7 @@ from typing import Any, cast
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 from typer.main import get_command
 
@@ -28,7 +29,9 @@ from graphreader.cli.console import (
     plural,
     print_json,
     print_table,
+    print_words,
     rounded,
+    stdout_console,
 )
 from graphreader.cli.corpora import _print_documents
 from graphreader.cli.signals import Interrupted, handle_signals
@@ -499,3 +502,22 @@ def test_browser(terminal: Terminal, uri: str, page: str, shown: str | None) -> 
     assert encoded.json == {"browser": page, "uri": shown or uri, "username": "neo4j"}
     assert f"Connect URL    {shown or uri}\n" in plain.out
     assert "secret" not in plain.out + encoded.out
+
+
+# On a screen messages break between words; in a pipe no line ends with blanks.
+def test_line_ends(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    screen, words = Keyboard(), "The kiln of Port Wessel is hot: give [a glove] to everyone."
+    print_words(words, screen)
+    print_words(words)
+    piped = capsys.readouterr().out
+    out = stdout_console()
+    out.print(Padding(Text(words), (0, 0, 1, 2)))
+    print_table([["Kiln", ""], ["Ida", "hot"]], "Name", "State")
+    lines = capsys.readouterr().out.splitlines()
+
+    assert max(map(len, screen.getvalue().splitlines())) <= 30
+    assert screen.getvalue().split() == words.split()
+    assert piped == f"{words}\n"
+    assert lines == [line.rstrip() for line in lines]
+    assert " ".join(" ".join(lines).split()).startswith(words)
