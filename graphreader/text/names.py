@@ -143,11 +143,16 @@ def key_elements_of(fact: str, recurring: frozenset[str] = frozenset()) -> list[
     values = _LABEL.sub(lambda one: "| " if one[1] in labels else one[0], fact) if labels else fact
     names = (label for label in labels if label.casefold() not in _USUAL_LABELS)
     found = [*_elements(values, recurring), *chain.from_iterable(_elements(one) for one in names)]
-    elements: dict[str, str] = {}
-    for element in found or _elements(fact, recurring):
-        if (1 < len(element) <= LONGEST_ELEMENT or element.isdigit()) and element in fact:
-            elements.setdefault(fold(element), element)
-    return list(elements.values())[:MOST_ELEMENTS]
+    # Of a fact of usual labels and times alone, these are better than no element.
+    rest = [*labels, *_matches(_TIME, fact)] if any(map(str.isalpha, fact)) else []
+    for candidates in (found, rest):
+        elements: dict[str, str] = {}
+        for element in candidates:
+            if (1 < len(element) <= LONGEST_ELEMENT or element.isdigit()) and element in fact:
+                elements.setdefault(fold(element), element)
+        if elements:
+            return list(elements.values())[:MOST_ELEMENTS]
+    return []
 
 
 def _elements(text: str, recurring: frozenset[str] = frozenset()) -> list[str]:
@@ -160,9 +165,10 @@ def _elements(text: str, recurring: frozenset[str] = frozenset()) -> list[str]:
     rest = _mask(text, dates)
     signed = _SIGNED.findall(rest)
     names = names_of(_mask(rest, signed))
-    rest = _mask(rest, [*signed, *names])
+    titles = titles_of(rest)
+    rest = _mask(rest, [*signed, *(one for one in names if one not in titles)])
     numbers = [*_matches(_HAN_NUMERAL, rest), *_matches(_NUMBER, rest)]
-    rest = _mask(rest, numbers)
+    rest = _mask(rest, [*titles, *numbers])
     han_words = (word for one in unspaced_words(rest) for word in _segment(one, recurring))
     return [*signed, *names, *dates, *numbers, *han_words, *_content_words(rest)]
 

@@ -235,7 +235,7 @@ def test_in_a_terminal(
             progress(event)
     logged = capsys.readouterr().err.splitlines()
     monkeypatch.setenv("TERM", kind)
-    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("COLUMNS", "120")
     screen = Keyboard()
     with redirect_stderr(screen), IngestProgress() as progress:
         for event in EVENTS:

@@ -109,6 +109,7 @@ async def test_chinese_elements() -> None:
             ["4 3/4", "2/3", "7.5 m^2", "12 km/h"],
             ["4", "3", "2"],
         ),
+        ("He cried “we sold 4,500 geese” on COVID-19.", ["4,500", "COVID-19"], ["19"]),
         ("Order K-1044 grew to 10^6 and 5 °C.", ["K-1044", "10^6", "5 °C"], ["1044", "10", "6"]),
         (
             "老桥长四十二米，重三百零五吨，占百分之七。",
@@ -125,6 +126,14 @@ async def test_elements(sentence: str, wanted: list[str], unwanted: list[str]) -
 
     assert set(wanted) <= set(elements)
     assert not set(unwanted) & set(elements)
+
+
+# No fact with words is lost for want of other elements.
+@pytest.mark.parametrize(
+    "sentence", ["Status: a", "It was 9:15:30.", "Date: x", "[00:12] at 00:13:01."]
+)
+async def test_facts_without_other_elements(sentence: str) -> None:
+    assert await elements_of(sentence)
 
 
 # Of the row of a table with many columns the values come before the names of the columns.
