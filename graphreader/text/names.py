@@ -166,9 +166,11 @@ def _elements(text: str, recurring: frozenset[str] = frozenset()) -> list[str]:
     signed = _SIGNED.findall(rest)
     names = names_of(_mask(rest, signed))
     titles = titles_of(rest)
-    rest = _mask(rest, [*signed, *(one for one in names if one not in titles)])
+    quoted = _mask("|".join(titles), (one for one in names if one not in titles))
+    rest = _mask(rest, [*signed, *names])
     numbers = [*_matches(_HAN_NUMERAL, rest), *_matches(_NUMBER, rest)]
-    rest = _mask(rest, [*titles, *numbers])
+    numbers += _matches(_NUMBER, quoted)
+    rest = _mask(rest, numbers)
     han_words = (word for one in unspaced_words(rest) for word in _segment(one, recurring))
     return [*signed, *names, *dates, *numbers, *han_words, *_content_words(rest)]
 
