@@ -86,7 +86,7 @@ _BORDER = "\ue000"
 _SIGN_BEFORE = r"(?:(?![=|←→⇒])[\p{Sm}-]|&\#?\w+;)"  # a sign of a number, also as an HTML entity
 # The end of a word, after which a stop ends a sentence, also without a space: Lough.1938
 _LETTERS_BEFORE = rf"[\p{{L}}\p{{M}}]{{3}}|[\p{{Hangul}}{_UNSPACED})%]"
-# Signs that are no part of a word or of a number, also beside a digit: 女校。1938年
+# Signs that are no part of a word or of a number, also next to a digit: 女校。1938年
 _BREAKS = "。｡，、「」『』〝〞«»‹›"
 _FULL_WIDTH_NUMBER = regex.compile(  # 1，250 and 3。5
     r"(?<=\p{N})(?:，\p{N}{3}|[。｡]\p{N}{1,2})(?!\p{N})"
