@@ -8,7 +8,7 @@ author searches for "Ada Quist born". Names that a question compares are searche
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from graphreader.agent.adaptive.tasks import Action, Finding, Passage, Turn, TurnTask
+from graphreader.agent.adaptive.tasks import Action, Finding, ShownPassage, Turn, TurnTask
 from graphreader.llm.protocols import folded
 from graphreader.offline import evidence
 from graphreader.text.lines import one_line
@@ -73,7 +73,7 @@ def _note(finding: str, question: ParsedQuestion) -> evidence.Sentence:
 
 
 def _sentences(
-    passages: Iterable[Passage], noted: Collection[str], question: ParsedQuestion
+    passages: Iterable[ShownPassage], noted: Collection[str], question: ParsedQuestion
 ) -> dict[evidence.Sentence, str]:
     """The new sentences of the passages, best first, each with the number of its passage."""
     leads = question.new_name_terms(noted)

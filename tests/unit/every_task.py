@@ -3,7 +3,7 @@
 from typing import Any
 
 from graphreader.agent import tasks as agent_tasks
-from graphreader.agent.adaptive.tasks import LastTurnTask, Notebook, Passage, TurnTask
+from graphreader.agent.adaptive.tasks import LastTurnTask, Notebook, ShownPassage, TurnTask
 from graphreader.baselines.answering import (
     Excerpt,
     FullTextChoiceTask,
@@ -29,7 +29,7 @@ SO_FAR = (QUESTION, "Find the painter.", ("at Ada: read_chunk(Bridges, chunk 0)"
 FACTS = (agent_tasks.FactGroup("Bridges, chunk 1", ("Bede painted the bridge red.",)),)
 NAMES = tuple(f"bridge number {n}" for n in range(300))
 OPTIONS = ("Ada", "Bede")
-PASSAGE: Passage = {
+PASSAGE: ShownPassage = {
     "number": "1.0",
     "title": "Bridges",
     "text": TEXT,

@@ -1,6 +1,6 @@
 """The turns of mode `adaptive` without a model."""
 
-from graphreader.agent.adaptive.tasks import Notebook, Passage, Result, Turn, TurnTask
+from graphreader.agent.adaptive.tasks import Notebook, Result, ShownPassage, Turn, TurnTask
 from graphreader.offline.decider import OfflineDecider
 
 QUESTION = "Where was the author of The Salt Road born?"
@@ -8,7 +8,7 @@ ROAD = "The Salt Road is a novel that was written by Ada Quist."
 BORN = "Ada Quist was born in Varn."
 
 
-def passage(number: str, title: str, text: str, *, whole: bool = True) -> Passage:
+def passage(number: str, title: str, text: str, *, whole: bool = True) -> ShownPassage:
     return {
         "number": number,
         "title": title,
@@ -22,7 +22,7 @@ def passage(number: str, title: str, text: str, *, whole: bool = True) -> Passag
 
 
 async def turn(
-    *passages: Passage,
+    *passages: ShownPassage,
     question: str = QUESTION,
     findings: tuple[str, ...] = (),
     turns: int = 5,

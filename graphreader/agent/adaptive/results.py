@@ -8,7 +8,7 @@ action named it by its number.
 from collections.abc import Collection, Iterable, Sequence
 
 from graphreader.agent.adaptive.actions import Outcome
-from graphreader.agent.adaptive.tasks import Passage, Result
+from graphreader.agent.adaptive.tasks import Result, ShownPassage
 from graphreader.agent.state import Seen
 from graphreader.documents import AtomicFact, Chunk, ChunkFacts, ChunkRef
 from graphreader.llm.protocols import folded
@@ -40,7 +40,7 @@ class ResultWriter:
 
     def result(self, action: str, outcome: Outcome, *, is_search: bool) -> Result:
         """The result of an action; a search only names the passages that were shown before."""
-        passages: list[Passage] = []
+        passages: list[ShownPassage] = []
         before: list[str] = []
         for rank, hit in enumerate(outcome.hits):
             passage = self._passage(hit, rank, is_search=is_search, in_full=outcome.in_full)
@@ -56,13 +56,13 @@ class ResultWriter:
 
     def _passage(
         self, hit: ChunkFacts[ChunkRef], rank: int, *, is_search: bool, in_full: bool
-    ) -> Passage:
+    ) -> ShownPassage:
         """Return a passage; a passage without text has nothing new to a search."""
         chunk = hit.chunk
         number = self.number(chunk.document_id, chunk.index)
         title = " › ".join(filter(None, [chunk.document, chunk.section]))
         was_whole = chunk.id in self._whole
-        passage: Passage = {
+        passage: ShownPassage = {
             "number": number,
             "title": title,
             "text": "",
@@ -113,7 +113,7 @@ def fact_lines(facts: Iterable[AtomicFact]) -> list[str]:
     return lines
 
 
-def listed_facts(passage: Passage) -> list[str]:
+def listed_facts(passage: ShownPassage) -> list[str]:
     """Return the facts that a passage shows, in order."""
     lines = passage["text"].splitlines() if passage["facts"] else []
     return [one.removeprefix(BULLET) for one in lines if one.startswith(BULLET)]

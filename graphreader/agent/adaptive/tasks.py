@@ -63,7 +63,7 @@ class Turn(Decision):
         return not self.actions or (bool(self.answer.strip()) and self.confidence == "stated")
 
 
-class Passage(TypedDict):
+class ShownPassage(TypedDict):
     """A passage as a result shows it: `whole`, or by some of its facts.
 
     `facts` are their indexes, `spans` the places of their sentences in the chunk, if known.
@@ -84,7 +84,7 @@ class Result(TypedDict):
     """The result of one action: passages, best first, and a line of text."""
 
     action: str
-    passages: list[Passage]
+    passages: list[ShownPassage]
     text: str
 
 

@@ -28,8 +28,8 @@ from graphreader.agent.adaptive.tasks import (
     MAX_ACTIONS,
     Action,
     LastTurnTask,
-    Passage,
     Result,
+    ShownPassage,
     Turn,
     TurnTask,
 )
@@ -277,7 +277,7 @@ class AdaptiveNodes:
         state: AdaptiveState,
         decision: Turn,
         passages: dict[str, str],
-        shown: Sequence[Passage],
+        shown: Sequence[ShownPassage],
     ) -> tuple[list[KeptFinding], list[Plain]]:
         """The new findings, and the run's quotes with the verified quotes of the findings.
 
@@ -305,7 +305,7 @@ class AdaptiveNodes:
             findings.append({"text": text, "passage": number, "quote": place})
         return findings, quotes
 
-    def _announce(self, shown: Sequence[Passage], runtime: Runtime[None]) -> None:
+    def _announce(self, shown: Sequence[ShownPassage], runtime: Runtime[None]) -> None:
         """Stream events for the texts in the prompt: chunks in full, and facts."""
         for one in shown:
             if one["whole"]:
@@ -335,11 +335,11 @@ def _number(passage: str) -> str:
     return passage.strip(" []().#")
 
 
-def _whole(shown: Sequence[Passage]) -> list[str]:
+def _whole(shown: Sequence[ShownPassage]) -> list[str]:
     return [one["chunk"] for one in shown if one["whole"]]
 
 
-def _sources(quote: str, passages: Sequence[Passage], text: str) -> Iterator[Span]:
+def _sources(quote: str, passages: Sequence[ShownPassage], text: str) -> Iterator[Span]:
     """Yield the spans of the sentences on which the shown facts with a quote rest.
 
     Facts of older graphs have none: their sentences are sought in the `text` of the chunk.
@@ -360,7 +360,7 @@ def _summary(result: Result, shown: Result) -> str:
     return f"{result['action']}: {numbers or nothing}"
 
 
-def _quoted(writer: ResultWriter, quote: Plain, chunk: str) -> Passage:
+def _quoted(writer: ResultWriter, quote: Plain, chunk: str) -> ShownPassage:
     """A quote of a path as a passage."""
     return {
         "number": writer.number(quote["document_id"], quote["chunk"]),

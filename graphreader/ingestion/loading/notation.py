@@ -59,8 +59,8 @@ _TEMPERATURE = re.compile(r"\s?[CF]\b")
 _AMOUNT = re.compile(r"[$€£¥]\s?\d[\d.,]*\Z")
 _AFTER_NAME = re.compile(r"(?:[^\W\d_]{3}|\d[.,]\d)\Z")
 
-# What has a power: a short number, a decimal number, a unit, a function, a variable, or a term in
-# brackets, but for the "(a)" of an enumeration.
+# The base of a power: a short number, a decimal number, a unit, a function, a variable, or a term
+# in brackets, but for the "(a)" of an enumeration.
 _BASE = re.compile(
     r"(?<![\w.,:])(?<![A-Z]-)(?:\d{1,3}|\d+\.\d+)\Z|(?<![^\W\d_])(?:sin|cos|tan|cot|log|ln|mc)\Z"
     r"|(?:(?<![^\W\d_])(?<![^\W\d_]['’])(?<![&°℃])(?<![A-Z]\.)(?<!\d{4})|(?<=[πΔ]))[A-Za-zͰ-ϿÅ\u212b]\Z"
