@@ -23,6 +23,7 @@ from graphreader.ingestion.loading.sources import sources_of
 from graphreader.store.connection import Address
 from graphreader.store.full_text import TERMS_VERSION, corpus_word, indexed_terms
 from graphreader.store.writer import metadata_of
+from graphreader.text.passages import passages_of
 
 VECTORS = 500
 """In one transaction."""
@@ -32,7 +33,7 @@ Extracted = tuple[Chunk, Sequence[AtomicFact]]
 
 CORPUS = """
 CREATE (:Corpus {name: $corpus, decider: 'instant', prompts: 'instant', embedding: 'instant',
-                 dimension: $dimension, terms: $terms, fact_vectors: $fact_vectors,
+                 dimension: $dimension, terms: $terms, passages: true, passage_vectors: $embed,
                  created: datetime()})
 """
 
@@ -49,6 +50,10 @@ WITH elements, d, one
 UNWIND one.chunks AS part
 CREATE (d)-[:HAS_CHUNK]->(c:Chunk)
 SET c = part.properties
+FOREACH (one IN part.passages |
+  CREATE (c)-[:HAS_PASSAGE]->
+         (:Passage {id: one[0], corpus: $corpus, start: one[1], end: one[2], terms: one[3]})
+)
 WITH elements, c, part
 UNWIND part.facts AS fact
 CREATE (c)-[:HAS_ATOMIC_FACT]->
@@ -72,10 +77,10 @@ UNWIND $vectors AS row
 MATCH (k:KeyElement {id: row[0]})
 CALL db.create.setNodeVectorProperty(k, 'embedding', row[1])
 """,
-    "facts": """
+    "passages": """
 UNWIND $vectors AS row
-MATCH (f:AtomicFact {id: row[0]})
-CALL db.create.setNodeVectorProperty(f, 'embedding', row[1])
+MATCH (p:Passage {id: row[0]})
+CALL db.create.setNodeVectorProperty(p, 'embedding', row[1])
 """,
 }
 
@@ -87,7 +92,6 @@ def write(
     *,
     documents: int,
     embed: bool,
-    fact_vectors: bool = True,
 ) -> Measured:
     """Write a chronicle into a corpus, so many documents a transaction."""
     measured = Measured()
@@ -106,11 +110,9 @@ def write(
                 corpus=corpus,
                 dimension=InstantEmbedder.dimension,
                 terms=TERMS_VERSION,
-                fact_vectors=embed and fact_vectors,
+                embed=embed,
             )
             for rows in batches:
-                if not fact_vectors:
-                    rows["vectors"] = [one for one in rows["vectors"] if one[0] != "facts"]
                 clock = Clock()
                 session.execute_write(_run, (WRITE, NEXT), rows)
                 for label, vectors in rows["vectors"]:
@@ -157,11 +159,11 @@ def _batches(
             new = [elements[id_] for id_ in ids if id_ not in known]
             known.update(one.id for one in new)
             vectors["elements"] = [[one.id, as_sent(embedder.vector(one.key))] for one in new]
-            vectors["facts"] = [
-                [fact.id, as_sent(embedder.vector(f"{document.title}: {fact.text}"))]
-                for document, chunks in batch
-                for _, facts in chunks
-                for fact in facts
+            vectors["passages"] = [
+                [passage.id, as_sent(embedder.vector(passage.with_title))]
+                for _, chunks in batch
+                for chunk, _ in chunks
+                for passage in passages_of(chunk)
             ]
         place = {id_: at for at, id_ in enumerate(ids)}
         yield {
@@ -240,4 +242,8 @@ def _chunk(
         ]
         for fact in facts
     ]
-    return {"properties": properties, "facts": rows}
+    passages = [
+        [one.id, one.start, one.end, indexed_terms(one.searched, document.corpus)]
+        for one in passages_of(chunk)
+    ]
+    return {"properties": properties, "facts": rows, "passages": passages}

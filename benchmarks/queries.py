@@ -2,7 +2,6 @@
 
     python -m benchmarks.queries                                    10,000 and 100,000 facts
     python -m benchmarks.queries --sizes 10000 100000 1000000       about an hour
-    python -m benchmarks.queries --no-fact-vectors                  only key elements have vectors
 
 Corpora of all sizes are in one database. Prints a table of the median and the
 95th percentile of each query, the growth of the latter relative to the square root of the size,
@@ -182,13 +181,11 @@ LOOKS: dict[str, tuple[float, Look]] = {
 """The queries, with their limits in milliseconds at the 95th percentile."""
 
 
-def load(bench: Bench, facts: int, *, fact_vectors: bool) -> tuple[str, Chronicle]:
+def load(bench: Bench, facts: int) -> tuple[str, Chronicle]:
     """Write a corpus of so many facts."""
     clock, corpus = Clock(), bench.new_corpus()
     texts = bench.texts(facts // FACTS_A_CHUNK, FACTS_A_CHUNK)
-    bare_loop.write(
-        bench.address, corpus, texts, documents=5, embed=True, fact_vectors=fact_vectors
-    )
+    bare_loop.write(bench.address, corpus, texts, documents=5, embed=True)
     address = bench.address
     with GraphDatabase.driver(address.uri, auth=(address.username, address.password)) as driver:
         driver.execute_query(HEADINGS, {"corpus": corpus}, database_=address.database)
@@ -261,16 +258,15 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000], help="in facts")
-    parser.add_argument("--no-fact-vectors", action="store_true", help="half the time of loading")
     chosen = parser.parse_args()
-    sizes, fact_vectors = sorted(chosen.sizes), not chosen.no_fact_vectors
+    sizes = sorted(chosen.sizes)
     load_environment()
     print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}")
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
         opened(Path(folder)) as bench,
     ):
-        corpora = [load(bench, size, fact_vectors=fact_vectors) for size in sizes]
+        corpora = [load(bench, size) for size in sizes]
         bench.rest()
         results = asyncio.run(measure(bench, corpora))
     print(f"\n{table(sizes, results)}")

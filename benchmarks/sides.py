@@ -29,7 +29,8 @@ CALL () {
   MATCH (d:Document {corpus: $corpus, complete: true})-[:HAS_CHUNK]->(c:Chunk)
   RETURN count(DISTINCT d) AS documents, count(c) AS chunks, sum(size(c.text)) AS characters,
          sum(COUNT { (c)-[:NEXT]->() }) AS next, sum(COUNT { (c)-[:HAS_ATOMIC_FACT]->() }) AS facts,
-         sum(COUNT { (c)-[:HAS_ATOMIC_FACT]->(f) WHERE f.embedding IS NOT NULL }) AS fact_vectors
+         sum(COUNT { (c)-[:HAS_PASSAGE]->() }) AS passages,
+         sum(COUNT { (c)-[:HAS_PASSAGE]->(p) WHERE p.embedding IS NOT NULL }) AS passage_vectors
 }
 CALL () {
   MATCH (k:KeyElement {corpus: $corpus})

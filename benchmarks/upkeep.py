@@ -157,7 +157,7 @@ def main() -> None:
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
         ingest.opened(Path(folder)) as bench,
     ):
-        corpora = {size: load(bench, size, fact_vectors=False)[0] for size in sizes}
+        corpora = {size: load(bench, size)[0] for size in sizes}
         results = {size: measure(bench, corpus) for size, corpus in corpora.items()}
     print(f"\n{table(results)}")
 

@@ -320,11 +320,6 @@ class AtomicFact:
         context = {"heading": self.heading, "speaker": self.speaker, "when": self.when}
         return {"text": self.text, **place, **span, **context}
 
-    @property
-    def with_title(self) -> str:
-        """The title of the document and the fact, as they are embedded."""
-        return f"{self.chunk.document}: {self.text}"
-
 
 def identity(*parts: str) -> str:
     """An id that follows from the content: 24 hexadecimal digits."""

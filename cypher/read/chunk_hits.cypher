@@ -1,11 +1,16 @@
-// Chunks in full, by their ids, each with some of its facts by their indexes.
-UNWIND $chunks AS row
+// Chunks in full, by their ids, each with some of its facts: by their indexes, or between `start` and
+// `end`. A fact whose sentences are not known is placed by its index, as facts have the text's order.
+UNWIND range(0, size($hits) - 1) AS place
+WITH place, $hits[place] AS row
 MATCH (d:Document)-[:HAS_CHUNK]->(c:Chunk {id: row.id, corpus: $corpus})
+WITH place, row, d, c, COUNT { (c)-[:HAS_ATOMIC_FACT]->() } AS number
 RETURN collect({
+  place: place,
   chunk: c {.*, document: d.title, document_id: d.id, source: d.source},
   facts: COLLECT {
     MATCH (c)-[:HAS_ATOMIC_FACT]->(f)
     WHERE f.index IN row.facts
-    RETURN f {.id, .index, .text, .start, .end, .heading, .speaker, .when}
+      OR row.start <= coalesce(f.start, f.index * (c.end - c.start) / number) < row.end
+    RETURN f {.id, .index, .text, .start, .end, .heading, .speaker, .when} ORDER BY f.index
   }
 }) AS rows

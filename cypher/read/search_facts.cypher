@@ -1,8 +1,8 @@
 // For each of some searches the facts that match its full-text queries, and the first facts of the
 // documents whose titles match one for titles, in no order, since Lucene's scores depend on other
-// corpora, too; and the number of all chunks with a fact that matches a query of $counted, if it is
-// not empty, among at most $most of such facts. No row for a corpus whose facts are not indexed in
-// any version.
+// corpora, too; the passages that match its queries of $passage_queries; and the number of all chunks
+// with a fact that matches a query of $counted, if it is not empty, among at most $most of such
+// facts. No row for a corpus whose facts are not indexed in any version.
 MATCH (corpus:Corpus {name: $corpus})
 WHERE corpus.terms IS NOT NULL
 UNWIND range(0, size($queries) - 1) AS place
@@ -27,6 +27,17 @@ CALL (place) {
   MATCH (d:Document {id: c.document})
   RETURN collect([c.id, d.title, f.index, f.terms]) AS rows
 }
+CALL (place, corpus) {
+  WITH place WHERE corpus.passages
+  UNWIND $passage_queries[place] AS query
+  CALL db.index.fulltext.queryNodes('graphreader_passage_terms', query, {limit: $passages})
+  YIELD node AS p
+  WITH DISTINCT p
+  MATCH (c:Chunk)-[:HAS_PASSAGE]->(p)
+  WHERE p.corpus = $corpus AND c.pending IS NULL AND c.retired IS NULL
+  MATCH (d:Document {id: c.document})
+  RETURN collect([c.id, d.title, p.start, p.end, p.terms]) AS passages
+}
 CALL (place) {
   WITH place WHERE $counted[place] <> ''
   CALL db.index.fulltext.queryNodes('graphreader_fact_terms', $counted[place], {limit: $most})
@@ -35,5 +46,5 @@ CALL (place) {
   WHERE f.corpus = $corpus AND c.pending IS NULL AND c.retired IS NULL
   RETURN count(DISTINCT c) AS chunks, count(f) AS facts
 }
-RETURN rows, chunks, facts
+RETURN rows, passages, chunks, facts
 ORDER BY place

@@ -1,2 +1,2 @@
-// Drops the vector index of the facts before it is created anew.
+// Drops the vector index of facts of earlier versions.
 DROP INDEX graphreader_fact_embeddings IF EXISTS

@@ -1,4 +1,5 @@
-// Removes every vector of the facts of a corpus, in batches. Runs in a transaction of its own.
+// Removes the vectors of facts, which a corpus of an earlier version may have, in batches. Runs in a
+// transaction of its own.
 MATCH (:Document {corpus: $corpus})-[:HAS_CHUNK]->()-[:HAS_ATOMIC_FACT]->(f)
 WHERE f.embedding IS NOT NULL
 CALL (f) {

@@ -1,10 +1,10 @@
-"""Embedding of key elements, facts and passages, during an ingest or for a whole corpus again."""
+"""Embedding of key elements and passages, during an ingest or for a whole corpus again."""
 
 import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from graphreader.documents import AtomicFact, KeyElement, Passage
+from graphreader.documents import KeyElement, Passage
 from graphreader.errors import DecisionError
 from graphreader.ingestion.normalization.merging import is_comparable
 from graphreader.ingestion.report import EmbeddingProgress, Progress, no_progress
@@ -18,19 +18,19 @@ from graphreader.store.writer import (
     GraphWriter,
 )
 
-DOCUMENTS_PER_PAGE = 50  # documents whose facts are reindexed at once
+DOCUMENTS_PER_PAGE = 50  # documents that are reindexed at once
 
-_QUEUE_SIZE = 50  # lists of new key elements and facts, and documents
+_QUEUE_SIZE = 50  # lists of new key elements and passages, and documents
 _MAX_DOCUMENTS_WAITING = 50  # waiting documents from which a smaller batch is embedded
 _MAX_WAIT = 1.0  # seconds without new items after which a smaller batch is embedded
 
-Unembedded = KeyElement | AtomicFact | Passage
+Unembedded = KeyElement | Passage
 Vectors = Sequence[tuple[Unembedded, list[float]]]
 _Completion = tuple[DocumentVersion, Callable[[bool], None]]
 
 
 class EmbeddingQueue:
-    """A queue of new key elements, facts and passages that are embedded in order of arrival.
+    """A queue of new key elements and passages that are embedded in order of arrival.
 
     A document is complete when all earlier items have vectors. After `on_failure` nothing more is
     embedded or completed, but extracted chunks are still written.
@@ -52,7 +52,7 @@ class EmbeddingQueue:
         self._waiting: dict[str, Unembedded] = {}
         self._writing: dict[str, Unembedded] = {}
         self._write: asyncio.Task[None] | None = None
-        # Each document with the number of key elements and facts that came before it.
+        # Each document with the number of key elements and passages that came before it.
         self._documents: deque[tuple[int, _Completion]] = deque()
         self._embedded = 0
         self.refused = 0  # texts to which the service gave no vector
@@ -61,7 +61,7 @@ class EmbeddingQueue:
         """Queue items without vectors; waits while the queue is full."""
         if self._embedder is None:
             return
-        every_kind = embeds_texts(self._embedder)
+        every_kind = embeds_passages(self._embedder)
         wanted = [one for one in items if every_kind or isinstance(one, KeyElement)]
         if wanted:
             await self._queue.put(wanted)
@@ -150,7 +150,7 @@ class EmbeddingQueue:
             self._progress(EmbeddingProgress(self._embedded, self._embedded + len(self._waiting)))
 
     async def _complete_documents(self) -> None:
-        """Complete the documents whose key elements and facts all have vectors."""
+        """Complete the documents whose key elements and passages all have vectors."""
         ready: list[_Completion] = []
         while self._documents and self._documents[0][0] <= self._embedded:
             ready.append(self._documents.popleft()[1])
@@ -161,8 +161,8 @@ class EmbeddingQueue:
             on_end(document.id in complete)
 
 
-def embeds_texts(embedder: Embedder) -> bool:
-    """Whether facts and passages get vectors: false for an embedder that only compares words."""
+def embeds_passages(embedder: Embedder) -> bool:
+    """Whether passages get vectors: false for an embedder that only compares words."""
     return not getattr(embedder, "compares_words", False)
 
 
@@ -180,9 +180,6 @@ async def write_vectors(writer: GraphWriter, vectors: Vectors) -> None:
         [(one.id, vector) for one, vector in vectors if isinstance(one, KeyElement)],
         fresh={one.id for one in elements if is_comparable(one.name, one.key)},
     )
-    await writer.write_fact_embeddings(
-        [(one.id, vector) for one, vector in vectors if isinstance(one, AtomicFact)]
-    )
     await writer.write_passage_embeddings(
         [(one.id, vector) for one, vector in vectors if isinstance(one, Passage)]
     )
@@ -199,10 +196,11 @@ async def reindex(
     catalog = Catalog(connection)
     await catalog.corpus(corpus)
     await schema.prepare(connection)
-    writer, with_facts = GraphWriter(connection, corpus), embeds_texts(embedder)
-    await writer.change_embedding(embedder.name, embedder.dimension, with_facts=with_facts)
+    writer = GraphWriter(connection, corpus)
+    await writer.change_embedding(embedder.name, embedder.dimension)
     documents = await renew_terms(connection, corpus)
-    return await _embed_missing(writer, embedder, documents if with_facts else [], progress)
+    embedded = documents if embeds_passages(embedder) else []
+    return await _embed_missing(writer, embedder, embedded, progress)
 
 
 async def renew_terms(connection: Connection, corpus: str) -> list[str]:
@@ -220,7 +218,7 @@ async def renew_terms(connection: Connection, corpus: str) -> list[str]:
 async def _embed_missing(
     writer: GraphWriter, embedder: Embedder, documents: Sequence[str], progress: Progress
 ) -> int:
-    """Embed key elements, and facts and passages of documents, without vectors; count them."""
+    """Embed key elements and passages of documents that have no vector; return their number."""
     total = done = 0
     async for missing in _missing(writer, documents):
         total += len(missing)
@@ -235,9 +233,7 @@ async def _embed_missing(
 async def _missing(
     writer: GraphWriter, documents: Sequence[str]
 ) -> AsyncIterator[Sequence[Unembedded]]:
-    """Yield pages of items without vectors: the corpus's key elements, then those of documents."""
+    """Yield pages of items without vectors: all key elements, then passages of documents."""
     yield await writer.unembedded()
     for start in range(0, len(documents), DOCUMENTS_PER_PAGE):
-        page = documents[start : start + DOCUMENTS_PER_PAGE]
-        yield await writer.unembedded_facts(page)
-        yield await writer.unembedded_passages(page)
+        yield await writer.unembedded_passages(documents[start : start + DOCUMENTS_PER_PAGE])

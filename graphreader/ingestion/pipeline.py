@@ -502,8 +502,7 @@ class Pipeline:
             job.arranged = job.arranged or job.document.id in result.arranged
             if job.is_new and job.document.id in result.shared:
                 job.arrangement = job.missing  # another process reads this document too
-        facts = [fact for one in chunks for fact in one.facts]
-        await self._embedding.put([*result.unembedded, *facts])
+        await self._embedding.put(result.unembedded)
         for job, one in batch:
             if one is not None:
                 job.written += 1
@@ -535,7 +534,6 @@ class Pipeline:
                 id_ = job.document.id
                 await self._writer.index_passages([id_])
                 await self._embedding.put(await self._writer.unembedded(id_))
-                await self._embedding.put(await self._writer.unembedded_facts([id_]))
                 await self._embedding.put(await self._writer.unembedded_passages([id_]))
             await self._embedding.complete(job.version, partial(self._end, job))
 

@@ -79,9 +79,10 @@ class Header(_Record):
 
 
 class FactRecord(_Record):
-    """A fact, the keys of its wordings, and its vector (32-bit little-endian, Base64).
+    """A fact, and the keys of its wordings.
 
-    Older exports have no sentences (`start` and `end` in the chunk) and nothing after them.
+    Older exports have no sentences (`start` and `end` in the chunk) and nothing after them, but
+    perhaps a vector, which is not used.
     """
 
     text: str
@@ -290,7 +291,6 @@ def _chunk(row: Row) -> ChunkRecord:
         FactRecord(
             text=one["text"],
             key_elements=dict(one["names"]),
-            embedding=_packed(one["embedding"]) if one["embedding"] else None,
             **{name: value for name, value in one["place"].items() if value is not None},
         )
         for one in row["facts"]
@@ -347,10 +347,9 @@ class Export:
         if isinstance(item, KeyElementRecord):
             vectors: list[Any] = [item.embedding] if item.embedding is not None else []
         else:
-            texts = [one.embedding for chunk in item.chunks for one in chunk.facts]
-            texts += [one.embedding for chunk in item.chunks for one in chunk.passages]
+            passages = (passage for chunk in item.chunks for passage in chunk.passages)
             try:
-                vectors = [_unpacked(one) for one in texts if one]
+                vectors = [_unpacked(passage.embedding) for passage in passages]
             except ValueError:
                 return "a vector is not 32-bit numbers in Base64"
             source = sha256(item.source.encode()).digest()
@@ -496,7 +495,6 @@ class _Importer:
         for start in range(0, len(every_chunk), LINES_PER_BATCH):
             await self._writer.write_chunks(every_chunk[start : start + LINES_PER_BATCH])
         for id_, one in wanted.items():
-            await self._writer.write_fact_embeddings(_fact_vectors(one, chunks[id_]))
             await self._writer.write_passage_embeddings(_passage_vectors(one, chunks[id_]))
         versions = {
             id_: DocumentVersion.of(id_, one.sha256, one.chunk_tokens, len(one.chunks))
@@ -568,16 +566,6 @@ def _is_further(state: DocumentState, record: DocumentRecord) -> bool:
     read = sum(one.error is None for one in record.chunks)
     is_other_cut = state.chunk_tokens != record.chunk_tokens
     return is_other_cut and read < len(record.chunks) and read < state.read_chunks
-
-
-def _fact_vectors(
-    record: DocumentRecord, chunks: Sequence[ChunkFacts[Chunk]]
-) -> Iterator[tuple[str, list[float]]]:
-    """Yield (id of the fact, vector) for the facts of a document."""
-    for one, chunk in zip(record.chunks, chunks, strict=True):
-        for fact, read in zip(one.facts, chunk.facts, strict=True):
-            if fact.embedding:
-                yield read.id, _unpacked(fact.embedding)
 
 
 def _passage_vectors(

@@ -317,7 +317,7 @@ class Embedder(Protocol):
     """The interface of an embedding model: texts become nonzero vectors, compared by cosine.
 
     `name` is stored in the corpus ("offline-1", "openai:text-embedding-3-small"). An embedder whose
-    attribute `compares_words` is true embeds no facts: the full-text index compares words better.
+    attribute `compares_words` is true embeds no passages: the full-text index does that better.
     A method `in_background()`, where there is one, returns an embedder of equal vectors for
     ingests, whose requests let the requests of questions go first.
     """

@@ -23,7 +23,6 @@ class CorpusRecord:
     embedding: str
     dimension: int
     terms: int | None = None
-    fact_vectors: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ LONGEST_INDEXING = 3_600  # seconds: indexes of older versions are rebuilt for a
 
 VECTOR_INDEX = "graphreader_key_element_embeddings"
 
+_FORMER_INDEX = "graphreader_fact_embeddings"  # of earlier versions
+
 _STATEMENTS = (
     "corpus_name",
     "document_id",
@@ -30,7 +32,6 @@ _STATEMENTS = (
     "passage_terms",
     "run_id",
     "key_element_embeddings",
-    "fact_embeddings",
     "passage_embeddings",
 )
 
@@ -39,8 +40,11 @@ async def prepare(connection: Connection) -> None:
     """Create missing indexes; rebuild failed or outdated vector indexes. Raises SchemaError."""
     number = await check(connection)
     indexes = await connection.read("schema/indexes")
+    if any(one["name"] == _FORMER_INDEX for one in indexes):
+        await connection.run("schema/drop_fact_embeddings")
+        indexes = [one for one in indexes if one["name"] != _FORMER_INDEX]
     if unusable := [one for one in indexes if _is_unusable(one)]:
-        for name in ("embeddings", "fact_embeddings", "passage_embeddings"):
+        for name in ("embeddings", "passage_embeddings"):
             await connection.run(f"schema/drop_{name}")
     online = sum(index["state"] == "ONLINE" for index in indexes) - len(unusable)
     if number is None or unusable or online < len(_STATEMENTS):

@@ -1,9 +1,10 @@
-"""Search for chunks by facts and titles, and for key elements by names.
+"""Search for chunks by facts, passages and titles, and for key elements by names.
 
 Facts vote for their chunks, like propositions for passages in GRASP (arXiv 2605.16598); each term
-counts by the best fact of a chunk, and by the document's title. The rankings by words, by vectors
-and by each name in the query are fused by reciprocal rank, so that both subjects of a comparison
-are found. The constants were chosen on half of the development questions (docs/evaluation.md).
+counts by the best fact of a chunk, and by the document's title. A passage brings its chunk by its
+words and by its vector. The rankings by facts, by passages, by vectors and by each name in the
+query are fused by reciprocal rank, so that both subjects of a comparison are found. The constants
+were chosen on half of the development questions (docs/evaluation.md).
 """
 
 import asyncio
@@ -11,8 +12,8 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain, islice, repeat
+from dataclasses import dataclass, field
+from itertools import chain, count, islice, repeat
 from typing import Any
 
 from graphreader.documents import AtomicFact, Chunk, ChunkFacts, KeyElement, Scored, identity
@@ -48,6 +49,7 @@ EARLIER_TERMS = (
 )
 
 FACTS_PER_QUERY = 100  # rows of the full-text index
+PASSAGES_PER_QUERY = 40  # by words, and as many by vector
 TITLES_PER_QUERY = 20  # documents; or key elements if the corpus has no indexed facts
 OPENING = 30  # first facts of a document with a matching title
 EXACT_UP_TO = 10_000
@@ -57,9 +59,13 @@ NEAR = 0.45  # smallest cosine of a hit without a distinctive term of the query
 MOST_NAMES = 4  # of a query that are also searched one by one
 MOST_COUNTED = 1_000  # facts with a name whose chunks are counted
 CHUNKS_PER_NAME = 10
+CHUNKS_BY_PASSAGES = 3  # facts find more by words, so only the best passages count
 _FUSION = 10  # the constant of reciprocal rank; the usual 60 is for longer rankings
 _NAMES = 0.5  # the weight of the ranking by a name; the ranking by the whole query has weight 1
-_VECTORS = 1.5
+_PASSAGES = 0.25  # the weight of the ranking by the words of passages
+_VECTORS = 1.0
+
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +115,15 @@ def _distinctive(text: str, terms: frozenset[str]) -> frozenset[str]:
 
 @dataclass(slots=True)
 class _Candidate:
-    """A chunk that may be a hit: terms of its title and fetched facts, cosines of some facts."""
+    """A chunk that may be a hit: terms of its title, of fetched facts and of fetched passages.
+
+    `near` are the cosines of the passages that were fetched by their vectors.
+    """
 
     title: frozenset[str]
-    facts: dict[int, frozenset[str]]
-    cosines: dict[int, float]
+    facts: dict[int, frozenset[str]] = field(default_factory=dict)
+    passages: dict[Span, frozenset[str]] = field(default_factory=dict)
+    near: dict[Span, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,22 +168,25 @@ async def search_chunks(
     rankings = [
         _rank(one, chunks, frequent)[:limit] for one, chunks in zip(parsed, found, strict=True)
     ]
-    wanted: dict[str, set[int]] = {}
-    for one in chain(*rankings):
-        wanted.setdefault(one.id, set()).update(one.facts)
-    values = [{"id": id_, "facts": sorted(indexes)} for id_, indexes in wanted.items()]
-    rows = await connection.read("read/chunk_hits", corpus=corpus, chunks=values) if values else []
-    by_id = {row["chunk"]["id"]: row for row in rows[0]["rows"]} if rows else {}
+    hits = [
+        {"id": one.id, "facts": one.facts, "start": one.passage[0], "end": one.passage[1]}
+        for one in chain(*rankings)
+    ]
+    rows = await connection.read("read/chunk_hits", corpus=corpus, hits=hits) if hits else []
+    read = {row["place"]: row for row in rows[0]["rows"]} if rows else {}
+    places = count()
     return [
-        SearchResult([_hit(by_id[one.id], one) for one in ranking if one.id in by_id], counts)
+        SearchResult([_hit(read[n], one) for one in ranking if (n := next(places)) in read], counts)
         for ranking, counts in zip(rankings, mentions, strict=True)
     ]
 
 
 def _hit(row: Row, ranked: "_Ranked") -> Scored[ChunkFacts[Chunk]]:
+    """Make a hit with the facts that matched, best first, then those of its best passage."""
     chunk = Chunk.of(row["chunk"])
     facts = {fact["index"]: AtomicFact.of(fact, chunk) for fact in row["facts"]}
-    best = (facts[index] for index in ranked.facts if index in facts)
+    order = dict.fromkeys([*ranked.facts, *facts])
+    best = (facts[index] for index in order if index in facts)
     return Scored(ChunkFacts(chunk, tuple(best)), ranked.score)
 
 
@@ -201,6 +214,11 @@ async def _match_terms(
         "read/search_facts",
         queries=[terms_queries(terms, corpus, frequent) for _, terms in searches],
         title_queries=[terms_queries(terms, corpus)[0] for _, terms in searches],
+        passage_queries=[
+            terms_queries(terms, corpus, frequent) if terms == parsed[place].terms else []
+            for place, terms in searches
+        ],
+        passages=PASSAGES_PER_QUERY,
         counted=[all_terms_query(terms, corpus, frequent) for terms in counted],
         most=MOST_COUNTED,
         facts=FACTS_PER_QUERY,
@@ -225,6 +243,9 @@ async def _match_terms(
             row["rows"] = [[*one[:3], indexed_terms(one[3], corpus)] for one in row["rows"]]
     for place, row in zip(places, rows, strict=True):
         _add(found[place], row["rows"])
+        for id_, title, start, end, terms in row.get("passages", ()):
+            chunk = found[place].setdefault(id_, _Candidate(terms_of(title)))
+            chunk.passages[start, end] = terms_in(terms)
     return mentions
 
 
@@ -234,18 +255,23 @@ async def _match_vectors(
     vectors: Sequence[Sequence[float]],
     found: Sequence[_Candidates],
 ) -> None:
-    """Fetch the facts nearest to the queries' vectors, if facts have vectors."""
+    """Fetch the passages nearest to the queries' vectors, if passages have vectors."""
     if not vectors:
         return
-    values: dict[str, Any] = {
-        "corpus": corpus,
-        "vectors": [connection.vector(vector) for vector in vectors],
-        "facts": FACTS_PER_QUERY,
-    }
-    most = FACTS_PER_QUERY
-    rows = await nearest_rows(connection, "facts_by_vector", most, most, scan_small=False, **values)
+    rows = await nearest_rows(
+        connection,
+        "passages_by_vector",
+        PASSAGES_PER_QUERY,
+        PASSAGES_PER_QUERY,
+        scan_small=False,
+        corpus=corpus,
+        vectors=[connection.vector(vector) for vector in vectors],
+        passages=PASSAGES_PER_QUERY,
+    )
     for place, row in enumerate(rows):
-        _add(found[place], row["rows"])
+        for id_, title, start, end, cosine in row["rows"]:
+            chunk = found[place].setdefault(id_, _Candidate(terms_of(title)))
+            chunk.near[start, end] = cosine
 
 
 async def nearest_rows(
@@ -276,18 +302,17 @@ async def has_at_most(connection: Connection, corpus: str, number: int) -> bool:
 
 
 def _add(chunks: _Candidates, rows: Iterable[Sequence[Any]]) -> None:
-    for id_, title, index, terms, *cosine in rows:
-        chunk = chunks.setdefault(id_, _Candidate(terms_of(title), {}, {}))
+    for id_, title, index, terms in rows:
+        chunk = chunks.setdefault(id_, _Candidate(terms_of(title)))
         chunk.facts[index] = terms_in(terms)
-        if cosine:
-            chunk.cosines[index] = cosine[0]
 
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """The id of a chunk, and the indexes of its matching facts, best first."""
+    """The id of a chunk, its best passage, and the indexes of its matching facts, best first."""
 
     id: str
+    passage: Span
     facts: tuple[int, ...]
     score: float
 
@@ -315,23 +340,47 @@ def _rank(
     whole, *by_name = (
         votes_for(search, 2 if number else 1) for number, search in enumerate(query.searches)
     )
-    nearest = {id_: max(one.cosines.values()) for id_, one in candidates.items() if one.cosines}
+    passages = _passage_scores(query.terms, candidates, frequent)
+    nearest = {id_: max(one.near.values()) for id_, one in candidates.items() if one.near}
     words = {id_: one.score for id_, one in whole.items()}
     points: defaultdict[str, float] = defaultdict(float)
     _fuse(points, words, 1.0)
+    by_passages = {id_: max(own.values()) for id_, own in passages.items() if own}
+    _fuse(points, by_passages, _PASSAGES, CHUNKS_BY_PASSAGES)
     _fuse(points, nearest, _VECTORS)
     for ranking in by_name:
         _fuse(points, {id_: one.score for id_, one in ranking.items()}, _NAMES, CHUNKS_PER_NAME)
     hits = []
     for id_, chunk in candidates.items():
         votes = whole.get(id_, _NO_VOTES)
-        if not (votes.terms & query.distinctive or nearest.get(id_, 0) >= NEAR):
+        best = _best_passage(chunk, passages.get(id_, {}))
+        terms = votes.terms | chunk.passages.get(best, frozenset())
+        if not (terms & query.distinctive or nearest.get(id_, 0) >= NEAR):
             continue
         names = sum(name <= votes.terms | chunk.title for name in query.names)
-        ranked = _Ranked(id_, _best_facts(chunk, votes), points[id_])
+        ranked = _Ranked(id_, best, _best_facts(votes), points[id_])
         hits.append((max(names, 1), ranked.score, votes.score, ranked))
     hits.sort(key=lambda hit: (*(-number for number in hit[:3]), hit[3].id))
     return [hit[3] for hit in hits]
+
+
+def _passage_scores(
+    query: frozenset[str], candidates: Mapping[str, _Candidate], frequent: Collection[str]
+) -> dict[str, dict[Span, float]]:
+    """Return the BM25 scores of the fetched passages, by the chunk's id and the passage's ends."""
+    places = [(id_, span) for id_, one in candidates.items() for span in one.passages]
+    texts = [candidates[id_].passages[span] for id_, span in places]
+    counts = [dict.fromkeys(query & terms, 1) for terms in texts]
+    scores: dict[str, dict[Span, float]] = {id_: {} for id_ in candidates}
+    shares = term_scores(query, counts, list(map(len, texts)), frequent)
+    for (id_, span), own in zip(places, shares, strict=True):
+        scores[id_][span] = sum(own.values())
+    return scores
+
+
+def _best_passage(chunk: _Candidate, scores: Mapping[Span, float]) -> Span:
+    """Return the ends of the passage that is nearest, or has the best words; (0, 0) for none."""
+    return max(chunk.near or scores, key=(chunk.near or scores).__getitem__, default=(0, 0))
 
 
 def _fuse(
@@ -375,15 +424,9 @@ def _vote(
     }
 
 
-def _best_facts(chunk: _Candidate, votes: _Votes) -> tuple[int, ...]:
-    """Return the indexes of the facts of a chunk that match by words or by vector, best first."""
-    highest = max(votes.facts.values(), default=1.0)
-
-    def score(index: int) -> float:
-        return votes.facts.get(index, 0.0) / highest + chunk.cosines.get(index, 0.0)
-
-    matching = votes.facts.keys() | chunk.cosines.keys()
-    return tuple(sorted(matching, key=lambda index: (-score(index), index)))
+def _best_facts(votes: _Votes) -> tuple[int, ...]:
+    """Return the indexes of the facts of a chunk that match by words, best first."""
+    return tuple(sorted(votes.facts, key=lambda index: (-votes.facts[index], index)))
 
 
 # Names.

@@ -16,7 +16,6 @@ from graphreader.documents import (
     AtomicFact,
     Chunk,
     ChunkFacts,
-    ChunkRef,
     Document,
     KeyElement,
     Passage,
@@ -31,7 +30,7 @@ T = TypeVar("T")
 FREQUENT = 40  # facts from which a key element is marked as frequent
 
 EMBEDDINGS_PER_WRITE = 500
-"""Key elements, facts or passages: Neo4j is fastest by so many."""
+"""Key elements or passages: Neo4j is fastest by so many."""
 
 _TERMS_PER_WRITE = 1000
 _CHUNKS_PER_DELETE = 250
@@ -162,12 +161,6 @@ class GraphWriter:
         [row] = await self._read("unembedded_among", ids=list(elements))
         return set(row["ids"])
 
-    async def unembedded_facts(self, documents: Sequence[str]) -> list[AtomicFact]:
-        """Return the facts of documents without a vector."""
-        rows = await self._read("unembedded_facts", documents=list(documents))
-        groups = [(ChunkRef.of(row["chunk"]), row["facts"]) for row in rows]
-        return [AtomicFact.of(fact, chunk) for chunk, facts in groups for fact in facts]
-
     async def place_facts(self, facts: Iterable[AtomicFact]) -> None:
         """Store what is known of the sentences of facts."""
         left = iter(facts)
@@ -181,13 +174,6 @@ class GraphWriter:
                 for one in part
             ]
             await self._write("fact_places", rows=rows)
-
-    async def write_fact_embeddings(self, vectors: Iterable[tuple[str, list[float]]]) -> None:
-        """Store vectors of facts (id, vector)."""
-        vector, left = self.connection.vector, iter(vectors)
-        while part := list(islice(left, EMBEDDINGS_PER_WRITE)):
-            rows = [{"id": id_, "vector": vector(one)} for id_, one in part]
-            await self._write("fact_embeddings", rows=rows)
 
     async def unembedded_passages(self, documents: Sequence[str]) -> list[Passage]:
         """Return the passages of documents without a vector."""
@@ -215,19 +201,19 @@ class GraphWriter:
         for start in range(0, len(rows), EMBEDDINGS_PER_WRITE):
             await self._write("embeddings", rows=rows[start : start + EMBEDDINGS_PER_WRITE])
 
-    async def change_embedding(self, embedding: str, dimension: int, *, with_facts: bool) -> None:
-        """Delete another embedding's vectors and record this one, perhaps `with_facts`."""
+    async def change_embedding(self, embedding: str, dimension: int) -> None:
+        """Delete another embedding's vectors and record this one; delete all vectors of facts."""
+        await self.connection.run("write/forget_fact_embeddings", corpus=self.corpus)
         rows = await self._read("corpus")
         if rows and (rows[0]["embedding"], rows[0]["dimension"]) == (embedding, dimension):
             return
-        for name in ("embeddings", "fact_embeddings", "passage_embeddings"):
+        for name in ("embeddings", "passage_embeddings"):
             await self.connection.run(f"write/forget_{name}", corpus=self.corpus)
         await self.connection.write(
             "write/corpus_embedding",
             corpus=self.corpus,
             embedding=embedding,
             dimension=dimension,
-            with_facts=with_facts,
         )
 
     async def index_terms(self, documents: Sequence[str]) -> None:

@@ -314,11 +314,11 @@ async def test_the_graph_is_drawn_as_it_is(connection: Connection, example: Grap
         )
         real = {row["label"]: set(row["names"]) for row in await result.data()}
     passing = {"error", "deleting", "pending", "retired", "stale", "fresh"}
-    derived = {"merged_into", "merged_by", "fact_vectors", "frequent"}
+    derived = {"merged_into", "merged_by", "passage_vectors", "frequent"}
 
     assert set(real) == set(drawn)
     real["Passage"].add("embedding")  # of a model
-    real["AtomicFact"] |= {"embedding", "heading", "speaker", "when"}  # of some texts
+    real["AtomicFact"] |= {"heading", "speaker", "when"}  # of some texts
     real["Chunk"].add("heading_path")  # below headings
     real["Document"].add("encoding")  # of a text that is not UTF-8
     for label, names in real.items():

@@ -1,5 +1,7 @@
 """Search for chunks by facts and titles, and for key elements by name."""
 
+from dataclasses import replace
+
 import pytest
 
 from graphreader.store.catalog import Catalog
@@ -7,7 +9,8 @@ from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.search import Mentions, SearchResult
 from graphreader.store.writer import GraphWriter
-from tests.neo4j.texts import Facts, by_words, write
+from graphreader.tokens import count
+from tests.neo4j.texts import Facts, by_words, chunks, document, read, write
 from tests.servers import both_versions
 
 SCHOOL: dict[str, list[Facts]] = {
@@ -25,8 +28,8 @@ SCHOOL: dict[str, list[Facts]] = {
 
 
 async def write_school(writer: GraphWriter) -> None:
-    for title, chunks in SCHOOL.items():
-        await write(writer, title, [(f"{title} {n}", facts) for n, facts in enumerate(chunks)])
+    for title, parts in SCHOOL.items():
+        await write(writer, title, [(f"{title} {n}", facts) for n, facts in enumerate(parts)])
 
 
 async def found(explorer: GraphExplorer, query: str, limit: int = 9) -> list[str]:
@@ -134,14 +137,11 @@ async def test_other_chunks(
     assert await found(explorer, "Emil Rask") == ["Bergen 1"]
 
 
-# With vectors of the queries, the chunks of the nearest facts come, too, if they are near enough;
-# other corpora have no part in it, nor has one without vectors.
+# With vectors of the queries, the chunks of the nearest passages come, too, if they are near
+# enough; other corpora have no part in it, nor has one without vectors.
 @both_versions
 async def test_vectors(explorer: GraphExplorer, writer: GraphWriter, other: GraphWriter) -> None:
-    vectors = {
-        "Vera Holm: Vera Holm painted ships.": [1.0, 0.0],
-        "Emil Rask: He had a dog.": [0.6, 0.8],
-    }
+    vectors = {"Vera Holm: Vera Holm 0": [1.0, 0.0], "Emil Rask: Emil Rask 0": [0.6, 0.8]}
     near, far = [1.0, *[0.0] * 255], [*[0.0] * 255, 1.0]
     await write_school(writer)
     assert await explorer.search(["zebra"], 5, [near]) == [SearchResult([])]
@@ -150,20 +150,55 @@ async def test_vectors(explorer: GraphExplorer, writer: GraphWriter, other: Grap
         if one is other:
             await write_school(other)
         own = [one.id for one in await Catalog(one.connection).documents(one.corpus)]
-        facts = await one.unembedded_facts(own)
-        await one.write_fact_embeddings(
-            (fact.id, [*vectors.get(fact.with_title, [-1.0, 0.1]), *[0.0] * 254]) for fact in facts
+        passages = await one.unembedded_passages(own)
+        await one.write_passage_embeddings(
+            (passage.id, [*vectors.get(passage.with_title, [-1.0, 0.1]), *[0.0] * 254])
+            for passage in passages
         )
     near_hits, nothing = await explorer.search(["zebra", "zebra"], 5, [near, far])
     hits = near_hits.hits
 
     assert [(hit.item.chunk.text, hit.item.facts[0].text) for hit in hits] == [
         ("Vera Holm 0", "Vera Holm painted ships."),
-        ("Emil Rask 0", "He had a dog."),
+        ("Emil Rask 0", "He was taught by Vera Holm."),
     ]
     assert hits[0].score > hits[1].score
     assert all(hit.item.chunk.document_id in own for hit in hits)
     assert nothing == SearchResult([])
+
+
+LONG = " ".join(
+    f"The clerk of room {n} wrote a letter in the year of the flood." for n in range(60)
+)
+
+
+# What no fact says is found by the words of a passage, or of a heading over it; the hit has the
+# facts of this passage, in the order of the text, whether or not it is known where they stand.
+@both_versions
+@pytest.mark.parametrize("is_placed", [True, False])
+async def test_passages(explorer: GraphExplorer, writer: GraphWriter, is_placed: bool) -> None:
+    of = document(writer.corpus, "Report")
+    text = f"{LONG} Then a zebra came by. {LONG}"
+    [chunk] = chunks(of, [text])
+    chunk = replace(chunk, tokens=count(text), heading_path=("Herrings",))
+    names = ["Ada", "Bob", "Cleo", "Dora", "Emil", "Fay", "Gus", "Hal"]
+    extracted = read(of, chunk, {f"{name} was there.": [name] for name in names})
+    if is_placed:
+        places = (
+            replace(fact, start=n * len(text) // 8, end=n * len(text) // 8 + 9)
+            for n, fact in enumerate(extracted.facts)
+        )
+        extracted = replace(extracted, facts=tuple(places))
+    await writer.write_chunks([extracted], [of], 2000)
+
+    for query in ("What was the zebra doing?", "herring"):
+        (result,) = await explorer.search([query], 5)
+        (hit,) = result.hits
+        shown = [fact.index for fact in hit.item.facts]
+        assert 0 < len(shown) < len(names)
+        assert shown == list(range(shown[0], shown[0] + len(shown)))
+        assert query == "herring" or {3, 4} & set(shown)
+    assert await found(explorer, "giraffe") == []
 
 
 # A corpus whose facts were not indexed is searched by its key elements, and a note says so.

@@ -81,8 +81,6 @@ async def fill(writer: GraphWriter, texts: dict[str, str], *, first_fails: bool 
         await writer.write_chunks([], whole=[version])
         vectors = {one.id: embedding_of(one.key) for one in await writer.unembedded()}
         await writer.write_embeddings(vectors.items(), fresh=vectors)
-        facts = await writer.unembedded_facts([document.id])
-        await writer.write_fact_embeddings((one.id, embedding_of(one.text)) for one in facts)
         passages = await writer.unembedded_passages([document.id])
         await writer.write_passage_embeddings((one.id, embedding_of(one.text)) for one in passages)
         assert bool(await writer.complete([version])) != first_fails
@@ -268,7 +266,6 @@ WRONG: list[tuple[Callable[[Lines], Any], int]] = [
     (lambda lines: lines.pop(-2), -1),
     (lambda lines: lines.insert(2, lines[1]), 3),
     (lambda lines: lines[1]["document"].update(title="x" * 55_000), 2),
-    (lambda lines: first_chunk(lines)["facts"][0].update(embedding="AAAA"), 2),
     (lambda lines: first_chunk(lines)["passages"][0].update(embedding="AAAA"), 2),
     *((lambda lines, one=one: key_element(lines).update(embedding=one), -2) for one in VECTORS),
 ]

@@ -42,9 +42,10 @@ async def make_earlier(reader: GraphReader, terms: int | None) -> None:
     )
     word = f"{corpus_word(reader.corpus)}v1"
     facts = [
-        {"id": row["id"], "terms": f"{word} {EARLIER[row['text']]}" if terms else None}
+        {"id": row["id"], "terms": f"{word} {own}" if terms else None}
         for row in rows
-        if row["label"] == "AtomicFact"
+        for text, own in EARLIER.items()
+        if row["label"] == "AtomicFact" and row["text"].startswith(text)
     ]
     await connection.write("write/fact_terms", corpus=reader.corpus, rows=facts)
     await connection.write("write/corpus_terms", corpus=reader.corpus, terms=terms)
