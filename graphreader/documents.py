@@ -84,7 +84,7 @@ class ChunkRef:
 
     `id` follows from document, text and the number of equal chunks before it, not from `index`.
     `start` is the chunk's first character in the document, `heading_path` has the titles of the
-    headings over it, the highest level first.
+    headings before it that it stands below, the highest level first.
     """
 
     id: str

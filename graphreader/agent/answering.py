@@ -135,8 +135,14 @@ class Answering:
 
 
 def evidence_of(quotes: Iterable[Citation]) -> tuple[Evidence, ...]:
-    """Convert quotes to the form of prompts."""
-    return tuple(Evidence(label(one.document, one.chunk), one.quote) for one in quotes)
+    """Convert quotes to the form of prompts, with the headings above them."""
+    return tuple(
+        Evidence(
+            label(one.document, one.chunk) + (f", “{one.heading}”" if one.heading else ""),
+            one.quote,
+        )
+        for one in quotes
+    )
 
 
 async def checked_answer(

@@ -112,10 +112,11 @@ def _chunks(document: Document, spans: Iterable[Span]) -> list[Chunk]:
 
 
 def with_heading_paths(chunks: Sequence[Chunk], headings: Iterable[Heading]) -> Iterator[Chunk]:
-    """Yield the chunks of a document with the titles of the headings over each."""
+    """Yield the chunks of a document with the titles of the headings over each, not in it."""
     begins = (one.end - len(one.text.lstrip()) for one in chunks)
     for chunk, path in zip(chunks, heading_paths(headings, begins), strict=True):
-        yield replace(chunk, heading_path=tuple(heading.title for heading in path))
+        titles = tuple(heading.title for heading in path if heading.start < chunk.start)
+        yield replace(chunk, heading_path=titles)
 
 
 def chunk_spans(text: str, limit: int, blocks: _Blocks = ()) -> Iterator[Span]:

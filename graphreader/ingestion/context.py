@@ -74,7 +74,7 @@ class DocumentContext:
             return fact
         start, end = fact.span
         place = bisect_right(self._heading_starts, start) - 1
-        is_inside = place >= 0 and self._heading_starts[place] > fact.chunk.start
+        is_inside = place >= 0 and self._heading_starts[place] >= fact.chunk.start
         heading = self.document.headings[place].title if is_inside else ""
         speaker = self._speaker(end - 1)  # of a question and its answer: who answers
         when, above = "", self._heading_times[place] if place >= 0 else ""
@@ -97,10 +97,11 @@ class DocumentContext:
         if not self._for_model:
             return ""
         text = self.document.text
-        path = next(heading_paths(self.document.headings, [start - 1]))
-        place = bisect_right(self._heading_starts, start - 1) - 1
-        date = self._heading_times[place] if place >= 0 else ""
         begin = end - len(text[start:end].lstrip())
+        over = next(heading_paths(self.document.headings, [begin]))
+        path = [heading for heading in over if heading.start < start]
+        place = bisect_left(self._heading_starts, path[-1].start) if path else -1
+        date = self._heading_times[place] if path else ""
         goes_on = begin not in self._turn_starts[bisect_left(self._turn_starts, begin) :][:1]
         parts = {
             "Date": date or ("" if any(self._heading_times) else self._date),

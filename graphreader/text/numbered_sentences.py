@@ -20,8 +20,9 @@ _Run = tuple[int, int]
 MOST_SENTENCES = 6
 """Largest number of sentences, one after the other, that bear out one statement."""
 
-SOUGHT_SHARE = 0.5
-"""Least share of a statement's words in sentences that nobody named."""
+SOUGHT_SHARE, WIDER_SHARE = 0.5, 0.3
+"""Least share of a statement's words in sentences that nobody named, and in a named sentence
+together with the one before it."""
 
 
 class NumberedSentences:
@@ -53,9 +54,10 @@ class NumberedSentences:
         """The span of the sentences that bear out a statement, best those with the `numbers`.
 
         These need only share a word with it, since a model words it in its own way, with names for
-        pronouns; others need enough of its words, where a word counts the more the fewer sentences
-        have it. The numbers in it stand in them, in a sentence shortly before them, or in none that
-        has other numbers (a date may be computed). None if no sentences are so.
+        pronouns; with the sentence before them some words, others half of its words, where a word
+        counts the more the fewer sentences have it. The numbers in it stand in them, in a sentence
+        shortly before them, or in none that has other numbers (a date may be computed). None if no
+        sentences are so.
         """
         claimed = list(_runs(self.valid(numbers)))
         for run in claimed:
@@ -65,18 +67,22 @@ class NumberedSentences:
         wanted = terms_of(statement)
         figures = set(filter(_is_figure, wanted)) - terms_of(self._known)
         weights = {one: 1 / max(1, self._frequency[one]) for one in wanted}
-        shares = {run: self._share(weights, run) for run in claimed}
-        best = max(shares, key=shares.__getitem__, default=None)
-        if best and shares[best] and (found := self._with_figures(best, figures)):
+        if (best := self._best(weights, claimed)) and (found := self._with_figures(best, figures)):
             return self._span(*found)
         near = [at for at, one in enumerate(self._terms, 1) if not one.isdisjoint(weights)]
         pairs = [(one, after) for one, after in pairwise(near) if after == one + 1]
-        for runs in ([(one, one) for one in near], pairs):
-            shares = {run: self._share(weights, run) for run in runs}
-            best = max(shares, key=shares.__getitem__, default=None)
-            if best and shares[best] >= SOUGHT_SHARE and figures <= self._terms_of(best):
+        wider = [(max(1, first - 1), last) for first, last in claimed]
+        for runs in ([(one, one) for one in near] + wider, pairs):
+            best = self._best(weights, runs)
+            least = WIDER_SHARE if best in wider else SOUGHT_SHARE
+            if best and self._share(weights, best) >= least and figures <= self._terms_of(best):
                 return self._span(*best)
         return None
+
+    def _best(self, weights: Mapping[str, float], runs: Iterable[_Run]) -> _Run | None:
+        """The sentences with the largest share of the weights; None if no share is above 0."""
+        shares = {run: share for run in runs if (share := self._share(weights, run))}
+        return max(shares, key=shares.__getitem__, default=None)
 
     def _with_figures(self, run: _Run, figures: set[str]) -> _Run | None:
         """The sentences, perhaps with those shortly before them that have the figures."""

@@ -32,6 +32,8 @@ def test_numbered() -> None:
          "Joan went to Paris. There an arrow wounded her."),
         ("Joan of Arc was wounded by an arrow.", [4], "There an arrow wounded her."),
         ("Joan of Arc was wounded by an arrow.", [4, 99, -1], "There an arrow wounded her."),
+        # The named sentence shares nothing, the one before it does.
+        ("A friar was threatened and stayed.", [3], "They threatened a friar, Isambart."),
         # The named sentences have nothing of it, or another year; the year stands shortly before.
         ("Joan of Arc was wounded by an arrow.", [2], "There an arrow wounded her."),
         ("Isambart, a friar, was threatened.", [1], "They threatened a friar, Isambart."),

@@ -17,7 +17,7 @@ WHOLE_TOKENS = 300  # tokens of a chunk that a search shows whole
 BEST_TOKENS = 600  # ... and of its best chunks, where a line between the facts may count
 BEST = 2
 BULLET = "- "  # before each fact
-FACTS_A_PASSAGE = 5  # facts by which a search shows a longer chunk
+FACTS_OF_BEST, FACTS_A_PASSAGE = 10, 4  # facts by which a search shows a longer chunk
 
 
 class ResultWriter:
@@ -82,8 +82,9 @@ class ResultWriter:
         facts = {fact.index: fact for fact in hit.facts}
         if is_search:
             seen = self._seen.setdefault(chunk.id, set())
-            new = [index for index in facts if index not in seen][:FACTS_A_PASSAGE]
-            facts = {} if was_whole else {index: facts[index] for index in sorted(new)}
+            most = FACTS_A_PASSAGE if rank else FACTS_OF_BEST
+            new = _distinct([one for one in hit.facts if one.index not in seen])[:most]
+            facts = {} if was_whole else {one.index: one for one in new}
             seen.update(facts)
         mark = " (read before)" if was_whole else ""
         shown = [facts[index] for index in sorted(facts)]
@@ -100,6 +101,16 @@ class ResultWriter:
                 for one in shown
             ],
         }
+
+
+def _distinct(facts: Sequence[AtomicFact]) -> list[AtomicFact]:
+    """Leave out facts that stand word for word in a longer one."""
+    texts = [one.text.rstrip(".。").casefold() for one in facts]
+    return [
+        fact
+        for fact, text in zip(facts, texts, strict=True)
+        if not any(len(text) < len(other) and text in other for other in texts)
+    ]
 
 
 def fact_lines(facts: Iterable[AtomicFact]) -> list[str]:
