@@ -24,6 +24,7 @@ from graphreader.ingestion.extraction import (
 )
 from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.sources import Source
+from graphreader.ingestion.normalization.joining import MOST_NAMES, NamesTask
 from graphreader.llm.pricing import Prices
 from graphreader.llm.protocols import LONGEST_REPLY
 from graphreader.llm.window import Measurer
@@ -31,6 +32,7 @@ from graphreader.settings import DEFAULT_DIMENSION, DEFAULT_EMBEDDINGS, OFFLINE,
 from graphreader.store.catalog import ChunkStatus, DocumentStatus
 from graphreader.tokens import count
 
+NAMES_PER_CHUNK = 20  # proper names in the facts of one chunk that no other chunk has
 REPLY_BASE, REPLY_RATIO = 100, 1.2
 """Tokens of the reply to an extraction: a base, and more for each token of the chunk.
 
@@ -75,7 +77,7 @@ class Estimate:
     """The estimated cost of an ingest, and of a question after it.
 
     `missing` counts the `chunks` without facts, `tokens` and `bytes` (UTF-8) measure their texts.
-    Calls and input tokens of `reading` are exact.
+    Calls and input tokens of `reading` are exact, except for the stage `names`.
     `question_at_most` uses all calls and the whole window. `refused` has a reason for each source
     that cannot be read. `assumed`: no model is configured, so `model` is the default that an API
     key would bring. `batch`: the price of `reading` is the reduced price of batches.
@@ -139,6 +141,8 @@ async def estimate(
                     reading += await asyncio.to_thread(
                         _call_of, context, chunk.start, chunk.text, measurer, reading_prices
                     )
+            if lacking and "names" in settings.stages:
+                reading += _names_call(document, number, measurer, prices)
     mode, window = mode_named(settings.mode), settings.window
     return Estimate(
         model=measurer.name,
@@ -206,6 +210,16 @@ def _call_of(
         return Spending(calls=1)
     received = min(round(REPLY_BASE + REPLY_RATIO * count(text)), task.reply_tokens)
     return _call(measurer.name, sent, received, prices)
+
+
+def _names_call(document: Document, chunks: int, measurer: Measurer, prices: Prices) -> Spending:
+    """Estimate the request about a document's names, of which one in four gets a pair."""
+    number = min(MOST_NAMES, NAMES_PER_CHUNK * chunks)
+    task = NamesTask(document.title, (("Ada Byron", 10),) * number)
+    sent = measurer.measure(task)
+    if not sent:
+        return Spending()
+    return _call(measurer.name, sent, task.reply_tokens // 4, prices)
 
 
 def _embedding(reading: Spending, settings: Settings, prices: Prices) -> Spending:

@@ -413,10 +413,14 @@ class GraphReader:
     async def anormalize(
         self, *, dry_run: bool = False, undo: bool = False, progress: Progress = no_progress
     ) -> NormalizationReport:
-        """Merge key elements by GRAPHREADER_NORMALIZE, or undo that; a dry run only reports."""
+        """Merge key elements and join names by GRAPHREADER_NORMALIZE, or undo that.
+
+        A dry run only reports. Only the stage `names` asks the model. Raises its DecisionErrors.
+        """
         await self._resources.catalog(self._corpus)
         await self._resources.prepare_schema()
-        normalizer = await self._resources.normalizer(self._corpus, undo=undo)
+        budget = self._resources.models.budget(self._quota)
+        normalizer = await self._resources.normalizer(self._corpus, budget, undo=undo)
         with with_waits(progress):
             return await normalizer.run(dry_run=dry_run, progress=progress)
 
@@ -595,11 +599,12 @@ class GraphReader:
             report, normalization = await read(pipeline), None
             embedding = self._resources.models.embedder_name
             notes += refused_vectors_note(self._corpus, pipeline.refused, embedding)
-            normalizer = await self._resources.normalizer(self._corpus)
+            normalizer = await self._resources.normalizer(self._corpus, pipeline.budget)
             if normalize is False:
                 await normalizer.writer.settle()
             else:
                 normalization = await normalizer.run(progress=progress)
+                report = replace(report, usage=report.usage + normalization.usage)
         return replace(report, notes=(*notes, *report.notes), normalization=normalization)
 
     async def _ingest_by_batches(

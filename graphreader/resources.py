@@ -23,7 +23,7 @@ from graphreader.errors import (
 )
 from graphreader.ingestion.embedding import renew_terms
 from graphreader.ingestion.normalization.normalizer import Normalizer
-from graphreader.llm.protocols import Decider, Embedder
+from graphreader.llm.protocols import Budget, Decider, Embedder
 from graphreader.llm.window import BuildingMeasurer, Measurer
 from graphreader.models import ModelRegistry
 from graphreader.offline.embedder import OfflineEmbedder
@@ -122,10 +122,18 @@ class Resources:
         await self.catalog(corpus)
         return GraphExplorer(await self.connection(), corpus)
 
-    async def normalizer(self, corpus: str, *, undo: bool = False) -> Normalizer:
-        """The normalizer by the stages of the settings, or by none, which undoes all."""
+    async def normalizer(
+        self, corpus: str, budget: Budget | None = None, *, undo: bool = False
+    ) -> Normalizer:
+        """The normalizer by the stages of the settings, or by none, which undoes all.
+
+        With a budget it may ask the model about names, if that is one of the stages.
+        """
         stages = () if undo else self.settings.stages
-        return Normalizer(await self.connection(), corpus, stages)
+        decider = None
+        if budget is not None and "names" in stages and self.models.builder_name != OFFLINE:
+            decider = self.models.builder(self.settings.window)
+        return Normalizer(await self.connection(), corpus, stages, decider, budget)
 
     def new_embedder(self) -> Embedder:
         """The embedder of the settings. Raises SettingsError, also where vectors are too long."""

@@ -26,7 +26,7 @@ from graphreader.usage import BUILDING, Phase
 ModeName = Literal["adaptive", "paper"]
 """The names of the modes; `agent.modes` has the modes themselves."""
 
-Stage = Literal["semantic", "association"]
+Stage = Literal["semantic", "association", "short_names", "names"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
 OFFLINE = "offline"
 DEFAULT_MODEL = "openai:gpt-5.4-mini"
@@ -239,7 +239,9 @@ class Settings(BaseSettings):
         2000, ge=50, description="most tokens of a chunk (L in the paper, section 4.1)"
     )
     normalize: str = Field(
-        "semantic,association", description="stages of merging key elements, or `none`"
+        "semantic,association,short_names",
+        description="stages of merging key elements, and of joining names within documents by "
+        "rules (`short_names`) and by the model (`names`), or `none`",
     )
     window: int = Field(4096, ge=1024, description="most input tokens of one prompt")
     long_window: int = Field(

@@ -8,6 +8,13 @@ RETURN id, d.title AS title, d.source AS source, d.language AS language, d.sha25
        coalesce(d.headings, []) AS headings, coalesce(d.heading_starts, []) AS heading_starts,
        coalesce(d.heading_levels, [h IN d.headings | 1], []) AS heading_levels,
        d.chunk_tokens AS chunk_tokens, coalesce(d.complete, false) AS complete,
+       coalesce(d.asked_names, '') AS asked_names,
+       COLLECT {
+         UNWIND range(0, size(coalesce(d.joined, [])) - 1) AS i
+         MATCH (k:KeyElement {id: d.joined[i]})
+         MATCH (n:KeyElement {id: d.joined_into[i]})
+         RETURN [k.key, n.key, d.joined_by[i]] ORDER BY k.key
+       } AS joins,
        COLLECT {
          MATCH (d)-[:HAS_CHUNK]->(c:Chunk) WHERE c.retired IS NULL
          RETURN c.id ORDER BY c.index, c.id

@@ -16,6 +16,7 @@ CALL (place) {
   WHERE k.corpus = $corpus
   OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
   WITH DISTINCT coalesce(a, k) AS k
+  WHERE EXISTS { (k)<-[:HAS_KEY_ELEMENT]-() }
   RETURN collect(k {.id, .name, .aliases, facts: COUNT { (k)<-[:HAS_KEY_ELEMENT]-() }}) AS rows
 }
 RETURN rows

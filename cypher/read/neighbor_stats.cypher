@@ -1,6 +1,6 @@
 // The numbers of neighbors of the key elements of a corpus.
 MATCH (k:KeyElement {corpus: $corpus})
-WHERE k.merged_into IS NULL
+WHERE k.merged_into IS NULL AND EXISTS { (k)<-[:HAS_KEY_ELEMENT]-() }
 WITH k, COUNT {
   MATCH (k)<-[:HAS_KEY_ELEMENT]-()-[:HAS_KEY_ELEMENT]->(n) WHERE n <> k RETURN DISTINCT n
 } AS neighbors

@@ -9,6 +9,7 @@ CALL (place) {
   LIMIT $wide
   OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
   WITH coalesce(a, k) AS k, max(score) AS score
+  WHERE EXISTS { (k)<-[:HAS_KEY_ELEMENT]-() }
   ORDER BY score DESC, k.key
   LIMIT $limit
   RETURN collect(k {.id, .name, cosine: 2 * score - 1}) AS rows

@@ -1,4 +1,6 @@
-// The sizes of a corpus. Merged key elements are counted as merged, and not as key elements.
+// The sizes of a corpus. Merged key elements are counted as merged, and not as
+// key elements; nor are key elements whose facts are all joined to others. `joined` counts the joins of
+// names by document.
 OPTIONAL MATCH (d:Document {corpus: $corpus})
 WITH count(d) AS documents, collect(d) AS ds
 CALL (ds) {
@@ -11,6 +13,7 @@ CALL () {
   MATCH (k:KeyElement {corpus: $corpus})
   WHERE k.merged_into IS NULL
   WITH COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } AS named
+  WHERE named > 0
   WITH count(*) AS key_elements, sum(named) AS sum, max(named) AS most
   // A sum of whole numbers is the same in any order, an average that is built up is not.
   RETURN key_elements, coalesce(most, 0) AS most_facts,
@@ -23,4 +26,5 @@ CALL () {
   WHERE k.merged_into IS NOT NULL
   RETURN count(k) AS merged
 }
-RETURN documents, chunks, tokens, facts, key_elements, merged, facts_per_element, most_facts
+RETURN documents, chunks, tokens, facts, key_elements, merged,
+       reduce(joined = 0, d IN ds | joined + size(coalesce(d.joined, []))) AS joined, facts_per_element, most_facts

@@ -9,7 +9,7 @@
 //
 // Then links the chunks of each document of $whole by NEXT in their order, if all of them exist;
 // earlier links must have been removed. `version` identifies the text and the chunking. Returns the
-// documents that are linked.
+// documents that are linked. The names of a document with new chunks are to be joined again.
 MERGE (corpus:Corpus {name: $corpus})
 ON CREATE SET corpus += $record, corpus.created = datetime()
 SET corpus.updated = datetime()
@@ -52,7 +52,7 @@ CALL (new, all_new) {
   ON CREATE SET c.corpus = $corpus, c.document = row.document, c.title = d.title,
                 c.pending = row.pending
   MERGE (d)-[:HAS_CHUNK]->(c)
-  SET c += row.properties
+  SET c += row.properties, d.named = null
   RETURN collect({chunk: c, facts: row.facts, passages: row.passages}) AS written
 }
 CALL (written) {

@@ -1,7 +1,7 @@
 // Deletes the facts of the given chunks, and in the same transaction each key element that no
 // extracted fact names any more; the others are marked as stale if they have several wordings, which
-// are to be counted again. Key elements merged into a deleted one get their facts back. Runs in a
-// transaction of its own.
+// are to be counted again. Key elements that were merged or joined into a deleted one get their facts
+// back. Runs in a transaction of its own.
 UNWIND $chunks AS chunk
 MATCH (:Chunk {id: chunk})-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
 WITH collect(f.id) AS facts
@@ -41,10 +41,18 @@ CALL (ids) {
     USING INDEX SEEK b:KeyElement(corpus, merged_into)
     SET b.stale = true
     REMOVE b.merged_into, b.merged_by
-    WITH b
-    MATCH (b)<-[m:MERGED_KEY_ELEMENT]-(f:AtomicFact)
+  }
+  CALL (k) {
+    MATCH (k)<-[s:HAS_KEY_ELEMENT]-(f:AtomicFact)-[m:MERGED_KEY_ELEMENT]->(b)
+    WHERE s.from IS NOT NULL AND b.merged_into IS NULL
     CREATE (f)-[:HAS_KEY_ELEMENT {surface: m.surface}]->(b)
+    SET b.stale = true
     DELETE m
+    WITH f
+    MATCH (f)<-[:HAS_ATOMIC_FACT]-(c:Chunk)
+    MATCH (d:Document {id: c.document})
+    WHERE d.joined IS NOT NULL
+    SET d.named = null
   }
   DETACH DELETE k
 } IN TRANSACTIONS OF 1 ROW

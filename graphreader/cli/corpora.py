@@ -184,9 +184,10 @@ def normalize(
     json: options.Json = False,
     _quiet: options.Quiet = False,
 ) -> None:
-    """Merge key elements with the same meaning.
+    """Merge key elements with the same meaning, and join short names within documents.
 
-    `ingest` does this at its end, too. No text is read again, and no model is asked.
+    `ingest` does this at its end, too. No text is extracted again; only the stage `names` asks the
+    model, once for each document.
 
     Examples:
         graphreader normalize --dry-run
@@ -221,6 +222,13 @@ def _print_normalization(result: "NormalizationReport") -> None:
 def _changes(result: "NormalizationReport") -> str:
     kinds = {"": len(result.merged), " undone": len(result.parted), " with new facts": result.moved}
     parts = [plural(count, f"merge{x}", f"merges{x}") for x, count in kinds.items() if count]
+    for documents, x in (
+        ([one for one in result.joins.values() if one], "joined"),
+        ([one for one in result.joins.values() if not one], "parted"),
+    ):
+        if documents:
+            number = plural(sum(map(len, documents)), "name") if documents[0] else "all names"
+            parts.append(f"{number} {x} in {plural(len(documents), 'document')}")
     total = f"{plural(len(result.merges), 'merge')} in all"
     if not parts:
         return f"nothing {'would change' if result.dry_run else 'changed'}, {total}."

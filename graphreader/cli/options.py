@@ -171,9 +171,12 @@ OneDocument = Annotated[str | None, _DOCUMENT]
 WholeCorpus = Annotated[bool, flag("--all", help="Delete the whole corpus.")]
 Stages = Annotated[
     str | None,
-    _option("STAGES", "The stages, separated by commas: semantic, association; or none."),
+    _option(
+        "STAGES",
+        "The stages, separated by commas: semantic, association, short_names, names; or none.",
+    ),
 ]
-Undo = Annotated[bool, flag("--undo", help="Undo all merges.")]
+Undo = Annotated[bool, flag("--undo", help="Undo all merges and joins.")]
 ExportFile = Annotated[str, _argument("FILE", "The file to write, - for standard output.")]
 ImportFile = Annotated[str, _argument("FILE", "An exported corpus, - for standard input.")]
 ImportCorpus = Annotated[

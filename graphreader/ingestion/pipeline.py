@@ -243,6 +243,11 @@ class Pipeline:
         return isinstance(self._failure, DeletedError)
 
     @property
+    def budget(self) -> Budget | None:
+        """The budget of the ingest."""
+        return self._budget
+
+    @property
     def refused(self) -> int:
         """The number of texts to which the embeddings service gave no vector."""
         return self._embedding.refused

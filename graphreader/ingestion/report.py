@@ -51,11 +51,21 @@ class DocumentReport:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedJoin:
+    """A name that means another key element within one document, decided `by` rules or a model."""
+
+    name: str
+    into_name: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
 class NormalizationReport:
     """The changes by a normalization (or planned by a dry run), and all merges.
 
     `merged` and `parted` are ids whose merge is new or undone; `compared` counts new key
-    elements, `moved` merged key elements with new facts.
+    elements, `moved` merged key elements with new facts. `joins` are those of the names of the
+    documents in which they changed, with the documents' ids.
     """
 
     corpus: str
@@ -66,11 +76,13 @@ class NormalizationReport:
     merged: frozenset[str] = frozenset()
     parted: frozenset[str] = frozenset()
     moved: int = 0
+    joins: Mapping[str, tuple[NamedJoin, ...]] = field(default_factory=dict)
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def changed(self) -> bool:
         """Whether the graph was (or would be) changed."""
-        return bool(self.merged or self.parted or self.moved)
+        return bool(self.merged or self.parted or self.moved or self.joins)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types. Keys may be added in later versions; none is ever removed."""
@@ -95,6 +107,12 @@ class NormalizationReport:
             ],
             "parted": sorted(self.parted),
             "moved": self.moved,
+            "joins": [
+                {"document": document, **asdict(one)}
+                for document, joins in self.joins.items()
+                for one in joins
+            ],
+            "usage": asdict(self.usage),
         }
 
 

@@ -2,7 +2,8 @@
 
 The lines are a header, {"document": ...}, {"key_element": ...}, and {"end": ...} with the number
 of lines, which reveals a truncated file. There are no ids, since they follow from the content, so
-an import can be repeated; and no merges, since the import normalizes.
+an import can be repeated; and no merges, since the import normalizes. Joins of names are in the
+lines of their documents, so that a model is not asked about them again.
 """
 
 import asyncio
@@ -43,6 +44,7 @@ from graphreader.llm.protocols import is_storable
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog, DocumentState, DocumentStatus
 from graphreader.store.connection import Connection, Row
+from graphreader.store.joins import DocumentJoins, Join, NameJoins
 from graphreader.store.writer import Deleter, DocumentVersion, GraphWriter
 from graphreader.text.passages import passages_of
 
@@ -123,7 +125,7 @@ class ChunkRecord(_Record):
 class DocumentRecord(_Record):
     """A document; its text is the chunks' joined text, `headings` are (start, words, level).
 
-    Older exports have no levels and no encodings.
+    `joins` are (key, key that it means, by whom). Older exports lack levels, encodings, joins.
     """
 
     title: str
@@ -135,6 +137,8 @@ class DocumentRecord(_Record):
     encoding: Annotated[str, Field(max_length=100)] = ""
     page_starts: tuple[Number, ...] = ()
     headings: tuple[tuple[Number, str] | tuple[Number, str, Number], ...] = ()
+    joins: tuple[tuple[str, str, str], ...] = ()
+    asked_names: str = ""
     chunks: tuple[ChunkRecord, ...]
 
     @property
@@ -150,6 +154,8 @@ class KeyElementRecord(_Record):
     key: str
     embedding: tuple[float, ...] | None = None
 
+
+_NOT_OF_DOCUMENTS = {"chunk_tokens", "chunks", "headings", "joins", "asked_names"}
 
 Item = DocumentRecord | KeyElementRecord
 
@@ -282,6 +288,8 @@ def _document(row: Row, chunks: Sequence[ChunkRecord]) -> DocumentRecord:
         encoding=row["encoding"],
         page_starts=tuple(row["page_starts"]),
         headings=Heading.of(row),
+        joins=tuple(map(tuple, row["joins"])),
+        asked_names=row["asked_names"],
         chunks=tuple(chunks),
     )
 
@@ -460,6 +468,7 @@ class _Importer:
         self._corpus = corpus
         self._writer = GraphWriter(connection, corpus)
         self._deleter = Deleter(connection, corpus)
+        self._joins = NameJoins(connection, corpus)
         self._report = TransferReport(corpus)
         self._versions: list[DocumentVersion] = []
 
@@ -505,6 +514,9 @@ class _Importer:
         for id_ in versions.keys() & states.keys():  # the graph may have chunks of other boundaries
             own = [one.chunk for one in chunks[id_]]
             await self._deleter.delete_chunks(await self._writer.arrange(versions[id_], own))
+        for id_, one in wanted.items():
+            if one.asked_names:
+                await self._joins.record(self._joins_of(id_, one))
         self._versions += versions.values()
 
     def _is_wanted(self, record: DocumentRecord, state: DocumentState | None) -> bool:
@@ -522,8 +534,15 @@ class _Importer:
             return True
         return False
 
+    def _joins_of(self, id_: str, record: DocumentRecord) -> DocumentJoins:
+        joins = (
+            Join(identity(self._corpus, key), identity(self._corpus, into), by)
+            for key, into, by in record.joins
+        )
+        return DocumentJoins(id_, joins=tuple(joins), asked=record.asked_names)
+
     def _document(self, id_: str, record: DocumentRecord) -> Document:
-        values = record.model_dump(exclude={"chunk_tokens", "chunks", "headings"})
+        values = record.model_dump(exclude=_NOT_OF_DOCUMENTS)
         headings = tuple(Heading(*one) for one in record.headings)
         return Document(corpus=self._corpus, id=id_, text="", headings=headings, **values)
 

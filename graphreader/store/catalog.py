@@ -59,7 +59,10 @@ class DocumentSummary:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Sizes of a corpus (paper, table 8) without `merged` elements; `busiest`: (name, facts)."""
+    """Sizes of a corpus (paper, table 8) without `merged` elements; `busiest`: (name, facts).
+
+    `joined` counts names that mean another key element within a document, by document.
+    """
 
     corpus: str
     documents: int
@@ -73,6 +76,7 @@ class Stats:
     neighbors_per_element: float
     most_neighbors: int
     busiest: tuple[tuple[str, int], ...]
+    joined: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Stored merges and similarities of key elements; every write can be repeated."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -40,45 +41,54 @@ class KeyElementMerges:
         return {row["id"]: StoredMerge(**row) for row in rows}
 
     async def merge(self, merges: Sequence[StoredMerge]) -> None:
-        """Store merges of key elements."""
-        await self._write(merges, "write/merge_key_elements")
+        """Store merges of key elements, and move their facts."""
+        for batch in _batches(merges):
+            rows = [asdict(one) for one in batch]
+            await self._connection.write("write/merge_key_elements", lock=self._corpus, merges=rows)
         await self.move_facts(merges)
 
     async def move_facts(self, merges: Sequence[StoredMerge]) -> None:
         """Move all facts of merged key elements to the elements that they are merged into."""
-        await self._write(merges, "write/move_facts")
+        for batch in _batches(merges):
+            ids = [one.id for one in batch]
+
+            async def work(run: Run, ids: list[str] = ids) -> bool:
+                values = {"ids": ids, "corpus": self._corpus, "limit": _FACTS_PER_WRITE}
+                facts = [row["id"] for row in await run("read/facts_to_move", **values)]
+                await run("write/name_facts", facts=facts, parted=[])
+                return len(facts) == _FACTS_PER_WRITE
+
+            while await self._connection.transact(work, lock=self._corpus):
+                pass
 
     async def undo(self, merges: Sequence[StoredMerge]) -> None:
         """Undo merges: restore the key elements and their facts."""
-        await self._write(merges, "write/return_facts", last="write/part_key_elements")
+        for batch in _batches(merges):
+            ids = [one.id for one in batch]
+
+            async def work(run: Run, ids: list[str] = ids, after: str = "") -> str | None:
+                values = {"ids": ids, "corpus": self._corpus, "after": after}
+                rows = await run("read/facts_to_return", limit=_FACTS_PER_WRITE, **values)
+                facts = [row["id"] for row in rows]
+                await run("write/name_facts", facts=facts, parted=ids)
+                if len(facts) == _FACTS_PER_WRITE:
+                    return str(facts[-1])
+                await run("write/part_key_elements", ids=ids)
+                return None
+
+            last: str | None = ""
+            while last is not None:
+                last = await self._connection.transact(partial(work, after=last), lock=self._corpus)
 
     async def mark_frequent(self) -> None:
         """Mark the key elements with many facts, which older versions did not mark."""
         await self._connection.write("write/mark_frequent", corpus=self._corpus, frequent=FREQUENT)
 
-    async def _write(
-        self, merges: Sequence[StoredMerge], name: str, last: str | None = None
-    ) -> None:
-        """Run a statement over merges in several transactions, and `last` in the last of them."""
-        rows = [asdict(one) for one in sorted(merges, key=lambda one: one.id)]
-        for start in range(0, len(rows), _ELEMENTS_PER_WRITE):
-            batch = rows[start : start + _ELEMENTS_PER_WRITE]
-            values = {
-                "merges": batch,
-                "ids": [row["id"] for row in batch],
-                "limit": _FACTS_PER_WRITE,
-            }
-            both = sorted({row[end] for row in batch for end in ("id", "into")})
 
-            async def work(run: Run, values: Row = values, both: list[str] = both) -> bool:
-                await run("write/mark_stale", ids=both)
-                moved = sum(row["moved"] for row in await run(name, **values))
-                if moved < _FACTS_PER_WRITE and last:
-                    await run(last, **values)
-                return bool(moved == _FACTS_PER_WRITE)
-
-            while await self._connection.transact(work, lock=self._corpus):
-                pass
+def _batches(merges: Sequence[StoredMerge]) -> Iterator[list[StoredMerge]]:
+    ordered = sorted(merges, key=lambda one: one.id)
+    for start in range(0, len(ordered), _ELEMENTS_PER_WRITE):
+        yield ordered[start : start + _ELEMENTS_PER_WRITE]
 
 
 _NEAREST_AT_FIRST = 10

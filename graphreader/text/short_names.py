@@ -13,6 +13,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import chain
+from types import MappingProxyType
 
 import regex
 
@@ -34,10 +35,11 @@ _MEN_TITLES, _WOMEN_TITLES = _list("titles_of_men"), _list("titles_of_women")
 _TITLES = _MEN_TITLES | _WOMEN_TITLES | _list("titles_of_both")
 _RANKS, _FAMILY = _list("titles_of_rank"), _list("titles_of_family")
 _GENERATIONS, _PARTICLES = _list("generations"), _list("particles")
+_COMPANIES = _list("companies") | _list("legal_forms")
 _LEGAL_FORMS, _KINDS, _PLACES = _list("legal_forms"), _list("kinds"), _list("places")
 _WOMEN, _MEN = _list("women"), _list("men")
 _GIVEN = _WOMEN | _MEN
-_OF = frozenset(("de", "del", "di", "da", "do", "dos", "du", "la", "las", "los"))
+_OF = frozenset(("of", "de", "del", "di", "da", "do", "dos", "du", "la", "las", "los"))
 """Particles before a name that is often a place: Jean de Metz is not Metz."""
 
 LONGEST = 6  # words of a person's name
@@ -87,25 +89,58 @@ def short_names(names: Mapping[str, int], people: Container[str] = ()) -> dict[s
     `names` are given with their frequency; words in small letters among them are taken for common
     words. `people` are names that certainly mean a person, as written.
     """
-    joins = {
-        **{f"the {name}": name for name in names if f"the {name}" in names and name[0].isupper()},
-        **_unquoted(names),
-        **_companies(names),
-        **_with_subtitle(names),
-        **_chinese_persons(names, people),
-        **_persons(names, people),
-    }
-    return resolved(joins)
+    works = _subtitled(names)
+    persons = _persons(names, people)
+    return resolved(
+        {
+            **{
+                f"the {name}": name
+                for name in names
+                if f"the {name}" in names and name[0].isupper()
+            },
+            **_unquoted(names),
+            **_companies(names),
+            **_with_subtitle(works, names),
+            **_initials(names),
+            **_chinese_persons(names, people),
+            **{short: full for short, full in persons.items() if short not in works},
+        }
+    )
 
 
-def document_names(text: str) -> dict[str, str]:
+def document_names(text: str, names: Mapping[str, int] = MappingProxyType({})) -> dict[str, str]:
     """Map the short forms in a document, its abbreviations, and "I" or "我" of a named narrator.
 
-    The full forms stand in the text, as do the short ones.
+    The full forms stand in the text, as do the short ones, or are among `names`, which are known
+    to stand in the document, with their frequency.
     """
-    names, people = _names_in(text)
-    joins = {**short_names(names, people), **abbreviations(text), **_narrator(text)}
+    found, people = _names_in(text)
+    joins = {**short_names(found + Counter(names), people), **abbreviations(text)}
+    joins |= _narrator(text)
     return resolved({short: full for short, full in joins.items() if short != full})
+
+
+def may_mean(name: str, full: str, names: Iterable[str]) -> bool:
+    """Whether a name of a document may mean a full one, as far as the forms of both tell.
+
+    It may not if both are full names of persons that do not fit, if their titles or generations
+    differ, or if it is a part of several full names among `names`.
+    """
+    one, other = _person(name), _person(full)
+    if one is None or other is None:
+        return True
+    if {one.gender, other.gender} == {"m", "f"} or len(
+        {one.generation, other.generation} - {""}
+    ) > 1:
+        return False
+    if one.is_full and other.is_full:
+        return one.words[-1] == other.words[-1] and _may_be_one(one, [other])
+    holders = {
+        person.words
+        for person in map(_person, names)
+        if person and person.is_full and one.words in _parts(person.words)
+    }
+    return len(holders - {one.words}) < 2
 
 
 def resolved(joins: Mapping[str, str]) -> dict[str, str]:
@@ -135,11 +170,19 @@ def _person(name: str) -> _Person | None:
         at += size
     words = words[at:]
     generation = ""
-    if len(words) > 1 and _key(words[-1:]) in _GENERATIONS:
-        generation = _key([words.pop()])
+    for place in (1, len(words) - 1):  # "Henry VI of England", "Henry VI"
+        is_last = words[place + 1 : place + 2] in ([], ["of"])
+        if 0 < place < len(words) and is_last and _key([words[place]]) in _GENERATIONS:
+            generation = _key([words.pop(place)])
+            break
     if not 0 < len(words) <= LONGEST or not _is_personal(words):
         return None
     return _Person(name, frozenset(titles), tuple(map(fold, words)), generation)
+
+
+def _is_given(word: str) -> bool:
+    """Whether a folded word is a given name, or joins some: "jean-paul"."""
+    return all(part in _GIVEN for part in word.split("-"))
 
 
 def _key(words: Sequence[str]) -> str:
@@ -147,15 +190,18 @@ def _key(words: Sequence[str]) -> str:
 
 
 def _is_personal(words: Sequence[str]) -> bool:
+    is_mixed = not "".join(words).isupper()
     for word in words:
         low = fold(word)
-        if low in _PARTICLES and word[0].islower():
+        if word[0].islower() and (low in _PARTICLES or (low == "of" and fold(words[0]) in _GIVEN)):
             continue
-        if not (_WORD.fullmatch(word) or _INITIAL.fullmatch(word)) or low in _KINDS:
+        if not (_WORD.fullmatch(word) or _INITIAL.fullmatch(word)):
+            return False
+        if not _KINDS.isdisjoint(low.split("-")) or (word.isupper() and len(low) > 1 and is_mixed):
             return False
         if is_stop_word(word) and len(low) > 1 and low not in _GIVEN:
             return False
-    return _key(words[-1:]) not in _TITLES or len(words[-1]) == 1
+    return len(words) > 1 or _key(words) not in _TITLES or len(words[0]) == 1
 
 
 def _persons(names: Mapping[str, int], people: Container[str]) -> dict[str, str]:
@@ -174,16 +220,20 @@ def _persons(names: Mapping[str, int], people: Container[str]) -> dict[str, str]
         for one in members:
             for part in _parts(one.words):
                 holders[part].add(head.name)
-            if one.words[0] in _GIVEN or _is_certain(one, certain, names):
+            if _is_given(one.words[0]) or _is_certain(one, certain, names):
                 sure.add(head.name)
+    split_names = (re.sub("[.,]", "", name).lower().split() for name in names)
+    firms = {fold(word) for one in split_names if not _COMPANIES.isdisjoint(one) for word in one}
     by_words: dict[tuple[str, ...], list[_Person]] = defaultdict(list)
     for one in parsed:
         if not one.is_full:
             by_words[one.words].append(one)
     for words, forms in by_words.items():
         candidates = {heads[name] for name in holders.get(words, ())}
-        if (words[0] in common and words[0] not in _GIVEN) or any(
-            words == one.words[-1:] and one.words[-2] in _OF for one in candidates
+        if (
+            (words[0] in common and not _is_given(words[0]))
+            or words[-1] in firms
+            or any(words == one.words[-1:] and one.words[-2] in _OF for one in candidates)
         ):
             forms = [one for one in forms if one.titles or one.name in people]
         joins |= _forms_of_one(words, forms, candidates, sure, names, people)
@@ -205,7 +255,7 @@ def _forms_of_one(
     if len(genders) > 1 or len(ranks) > 1 or len(generations) > 1 or len(candidates) > 1:
         return {}
     if not candidates:
-        titled = [one for one in forms if one.titles]
+        titled = [one for one in forms if one.titles or one.generation]
         bare = [one for one in forms if not one.titles and not one.generation]
         if len({one.titles for one in titled}) != 1 or titled[0].titles & _FAMILY:
             return {}
@@ -220,8 +270,8 @@ def _forms_of_one(
     (head,) = candidates
     if generations and head.generation not in generations:
         return {}
-    if words[0] in _GIVEN and words == head.words[-1:] and not genders:
-        return {}  # "Sarah Jane" has two given names
+    if words == head.words[-1:] and len(head.words) == 2 and all(map(_is_given, head.words)):
+        forms = [one for one in forms if one.titles]  # "Sarah Jane" has two given names
     if words == head.words[:1]:
         forms = [one for one in forms if _is_given_name(one, head, names, people)]
     if head.name not in sure or (genders and head.gender and {head.gender} != genders):
@@ -229,8 +279,8 @@ def _forms_of_one(
     family = {title for one in forms for title in one.titles & _FAMILY}
     if family and (len(family) > 1 or head.gender != "f" or words != head.words[-len(words) :]):
         return {}
-    if ranks and not ranks <= head.titles:
-        return {}
+    if ranks and (not ranks <= head.titles or words == head.words[-len(words) :]):
+        return {}  # "Prince Bolkónski": any of the family
     return {
         one.name: head.name
         for one in forms
@@ -252,12 +302,14 @@ def _is_given_name(
 ) -> bool:
     """Whether a first word alone may mean a person whom a longer form names.
 
-    A frequent given name is another person's if its full name is mentioned once: a king's "Louis".
+    It is perhaps another person's if the longer form is mentioned once: a king's "Louis".
     """
     if one.titles or one.name in people:
         return True
-    is_given = one.words[0] in _GIVEN or not head.is_full
-    return is_given and (names[head.name] > 1 or names[one.name] <= 3)
+    if "saint" in head.titles or "st" in head.titles:
+        return names[head.name] >= names[one.name]
+    fewest = _OFTEN if "of" in head.words else 2
+    return names[head.name] >= fewest and (_is_given(one.words[0]) or not head.is_full)
 
 
 def _may_be_place(one: _Person, people: Container[str]) -> bool:
@@ -266,7 +318,7 @@ def _may_be_place(one: _Person, people: Container[str]) -> bool:
 
 def _has_common_word(one: _Person, common: Container[str]) -> bool:
     """Whether a word of a name is also a common word: "Suddenly Soames", "Poor Hughes"."""
-    if one.words[0] in _GIVEN:
+    if _is_given(one.words[0]):
         return False
     return any(
         word not in _PARTICLES and len(word) > 1 and (word in common or is_common(word))
@@ -318,6 +370,7 @@ def _groups(
     return groups
 
 
+_OFTEN = 4  # times that a text names Joan of Arc, so that Joan means her
 _MOST_OF_A_FAMILY = 200
 
 
@@ -368,8 +421,8 @@ def _companies(names: Mapping[str, int]) -> dict[str, str]:
     return _unique(longer, names)
 
 
-def _with_subtitle(names: Mapping[str, int]) -> dict[str, str]:
-    """Join "Walden" with "Walden; or, Life in the Woods"; a part of a series is another work."""
+def _subtitled(names: Mapping[str, int]) -> dict[str, set[str]]:
+    """The titles with a subtitle by what stands before it; "" for a part of a series."""
     longer: dict[str, set[str]] = defaultdict(set)
     for name in names:
         main, *rest = _SUBTITLE.split(name.strip(_MARKS + " "), maxsplit=1)
@@ -377,12 +430,27 @@ def _with_subtitle(names: Mapping[str, int]) -> dict[str, str]:
             is_part = bool(_PART.search(rest[0]))
             for short in (main, f"《{main}》"):
                 longer[short].add("" if is_part else name)
+    return longer
+
+
+def _with_subtitle(longer: Mapping[str, set[str]], names: Mapping[str, int]) -> dict[str, str]:
+    """Join "Silent Spring" with the only title that begins so; one word may be a hero's name."""
     several = {
         short: full
         for short, full in longer.items()
         if " " in short or short[:1] == "《" or (len(short) > 3 and re.match(f"[{HAN}]", short))
     }
     return _unique(several, names)
+
+
+def _initials(names: Mapping[str, int]) -> dict[str, str]:
+    """Join three or more capitals with the only name of which they are the initials."""
+    longer: dict[str, set[str]] = defaultdict(set)
+    for name in names:
+        capitals = [word[0] for word in re.split(r"[\s-]+", name) if word[:1].isupper()]
+        if len(capitals) > 2 and len(capitals) >= len(name.split()) - 2:
+            longer["".join(capitals)].add(name)
+    return _unique(longer, names)
 
 
 def _unique(longer: Mapping[str, set[str]], names: Mapping[str, int]) -> dict[str, str]:
@@ -401,7 +469,7 @@ def _chinese_persons(names: Mapping[str, int], people: Container[str]) -> dict[s
                 holders[part].add(name)
         elif 2 <= len(name) <= 3 and name[0] in _SURNAMES:
             holders[name[0]].add(name)
-            if name in people:
+            if len(name) == 3 and name[1:] in people:
                 holders[name[1:]].add(name)
     joins: dict[str, str] = {}
     for name in names:
@@ -411,7 +479,7 @@ def _chinese_persons(names: Mapping[str, int], people: Container[str]) -> dict[s
         full = next(iter(candidates), "")
         if len(candidates) != 1 or not (len(part) > 1 or title):
             continue
-        if full and (_DOTTED.fullmatch(full) or full in people or len(full) == 3):
+        if full and (_DOTTED.fullmatch(full) or len(full) == 3):
             joins[name] = full
     return joins
 
@@ -430,6 +498,18 @@ _SPEAKER = regex.compile(
     rf"(?<![\p{{L}}\p{{N}}'’-])(?:(?P<a>{_WORD.pattern}(?: {_WORD.pattern}){{0,2}}+) (?:{_SAID})\b"
     rf"|\b(?:said|asked|replied|cried) (?P<b>{_WORD.pattern}(?: {_WORD.pattern}){{0,2}}+))"
 )
+
+
+def speakers_in(text: str) -> frozenset[str]:
+    """The names in front of or behind words such as "said", which mean persons."""
+    found = (match["a"] or match["b"] for match in _SPEAKER.finditer(text))
+    speakers = {speaker for speaker in found if not is_stop_word(speaker.split()[0])}
+    return frozenset(speakers.union(_HAN_SPEAKER.findall(text)))
+
+
+_HAN_SPEAKER = re.compile(
+    rf"(?<![{HAN}])([{HAN}]{{2,3}}?)(?:[笑忙哭叹冷便又][笑]?)?(?:道|说)(?=[：:，,“「])"
+)
 _LOWER = regex.compile(r"(?<![\p{L}\p{M}\p{N}'’-])\p{Ll}[\p{Ll}\p{M}]++")
 _MOST_PARTS = 2000
 
@@ -444,8 +524,7 @@ def _names_in(text: str) -> tuple[Counter[str], frozenset[str]]:
             del words[0]  # the first word of a sentence
         if words and len(words) <= 2 * LONGEST:
             names[" ".join(words)] += 1
-    speakers = (match["a"] or match["b"] for match in _SPEAKER.finditer(text))
-    people = {speaker for speaker in speakers if not is_stop_word(speaker.split()[0])}
+    people = speakers_in(text)
     names.update(people)
     names.update(lower)
     pieces = chain.from_iterable(map(CHINESE_JOINTS.split, _DOTTED.findall(text)))
@@ -457,7 +536,7 @@ def _names_in(text: str) -> tuple[Counter[str], frozenset[str]]:
         titles = "|".join(_HAN_TITLES)
         alone = re.compile(rf"(?<![·・•‧])(?:{'|'.join(longest)})(?:{titles})?(?![·・•‧])")
         names.update(alone.findall(text))
-    return names, frozenset(people)
+    return names, people
 
 
 def _is_lower(word: str, lower: Container[str]) -> bool:

@@ -39,9 +39,9 @@ CASTLE: Facts = {
 TEXTS = {"band": BAND, "city": CITY, "castle": CASTLE}
 
 
-async def put(writer: GraphWriter, title: str, facts: Facts) -> None:
+async def put(writer: GraphWriter, title: str, facts: Facts, text: str = "") -> None:
     """Write a document and embed what is new, as an ingest does."""
-    await write(writer, title, [(f"The text of {title}.", facts)])
+    await write(writer, title, [(text or f"The text of {title}.", facts)])
     missing = await writer.unembedded()
     vectors = await OfflineEmbedder().embed([one.key for one in missing])
     ids = [one.id for one in missing]
@@ -221,9 +221,13 @@ async def test_a_run_that_was_cut_off(
     await normalizer.run()
     whole = await graph(connection, writer.corpus)
     ids = {one.element.name: one.element.id for one in (await normalizer.run()).merges}
+    uk = (
+        "MATCH (:KeyElement {id: $id})<-[:HAS_KEY_ELEMENT|MERGED_KEY_ELEMENT]-(f) RETURN f.id AS id"
+    )
+    first, *_ = sorted(row["id"] for row in await ask(connection, uk, id=ids["UK"]))
+    half_returned = {"facts": [first], "parted": [ids["UK"]]}
     if cut == "half returned":
-        values = {"ids": [ids["UK"]], "limit": 1}
-        await connection.write("write/return_facts", **values)
+        await connection.write("write/name_facts", **half_returned)
     else:
         await undo(writer)
         rows = [
@@ -232,12 +236,11 @@ async def test_a_run_that_was_cut_off(
         ]
         await connection.write("write/merge_key_elements", merges=rows)
         if cut == "half moved":
-            values = {"ids": [ids["UK"]], "limit": 1}
-            await connection.write("write/move_facts", **values)
+            await connection.write("write/name_facts", facts=[first], parted=[])
     await normalizer.run()
     assert await graph(connection, writer.corpus) == whole
 
-    await connection.write("write/return_facts", ids=[ids["UK"]], limit=1)
+    await connection.write("write/name_facts", **half_returned)
     await undo(writer)
     assert await graph(connection, writer.corpus) == base
 

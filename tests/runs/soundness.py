@@ -26,8 +26,9 @@ RETURN d.title AS title, d.complete AS complete, d.deleting AS deleting,
   } AS links
 """
 _FACTS = """
-MATCH (c:Chunk {corpus: $corpus})-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
+MATCH (d:Document {corpus: $corpus})-[:HAS_CHUNK]->(c)-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
 RETURN c.id AS chunk, f.text AS text,
+  coalesce(d.joined, []) AS joined, coalesce(d.joined_into, []) AS joined_into,
   COLLECT {
     MATCH (f)-[r:HAS_KEY_ELEMENT|MERGED_KEY_ELEMENT]->(k:KeyElement)
     RETURN {key: k.key, id: k.id, type: type(r), surface: r.surface, from: r.from}
@@ -68,7 +69,7 @@ def check(
         chunks |= {chunk["id"]: chunk for chunk in document["chunks"]}
     facts = rows(settings, _FACTS, corpus=corpus)
     _check_facts(facts, chunks, facts_of)
-    _check_elements([one for fact in facts for one in fact["elements"]], settings, corpus)
+    _check_elements(facts, settings, corpus)
 
 
 def _check_document(document: dict[str, Any], text: str, failed: Counter[str]) -> None:
@@ -115,18 +116,19 @@ def is_base(link: Mapping[str, Any]) -> bool:
     return link["type"] == "MERGED_KEY_ELEMENT" or not link["from"]
 
 
-def _check_elements(links: list[dict[str, Any]], settings: Settings, corpus: str) -> None:
-    """Names and aliases are counted right; what is merged hangs on what it was merged into."""
+def _check_elements(facts: list[dict[str, Any]], settings: Settings, corpus: str) -> None:
+    """Names and aliases are counted right; each fact leads to what its names mean."""
     found = rows(settings, _ELEMENTS, corpus=corpus)
     elements = {one["element"]["id"]: one["element"] for one in found}
     worded: dict[str, Counter[str]] = {id_: Counter() for id_ in elements}
     named: dict[str, Counter[str]] = {id_: Counter() for id_ in elements}
-    for one in links:
-        worded[one["id"]][one["surface"]] += 1
-        named[one["id"]][one["surface"]] += is_base(one)
-        merged_into = elements[one["id"]].get("merged_into")
-        assert bool(merged_into) == (one["type"] == "MERGED_KEY_ELEMENT")
-        assert not merged_into or elements[merged_into].get("merged_into") is None
+    for fact in facts:
+        _check_meanings(fact, elements)
+        for one in fact["elements"]:
+            worded[one["id"]][one["surface"]] += 1
+            named[one["id"]][one["surface"]] += is_base(one)
+            merged_into = elements[one["id"]].get("merged_into")
+            assert not merged_into or elements[merged_into].get("merged_into") is None
 
     assert all(one["dimension"] for one in found)
     for id_, element in elements.items():
@@ -134,6 +136,25 @@ def _check_elements(links: list[dict[str, Any]], settings: Settings, corpus: str
         assert element["name"] == _by_frequency(+named[id_])[0]
         own, counts = named[id_], worded[id_]  # the element's own wordings come first
         assert element["aliases"] == sorted(counts, key=lambda s: (-own[s], -counts[s], s))
+
+
+def _check_meanings(fact: Mapping[str, Any], elements: Mapping[str, Any]) -> None:
+    """By the joins of its document, then by the merges, a fact leads to what each name means."""
+    joined = dict(zip(fact["joined"], fact["joined_into"], strict=True))
+
+    def meaning(id_: str) -> str:
+        merged = elements[id_].get("merged_into")
+        meant = joined.get(id_) or joined.get(merged) or merged or id_
+        return str(elements[meant].get("merged_into") or meant)
+
+    names = {one["id"]: one["type"] for one in fact["elements"] if is_base(one)}
+    kept = {id_ for id_, type_ in names.items() if type_ == "HAS_KEY_ELEMENT"}
+    moved = {meaning(id_): id_ for id_ in sorted(names, reverse=True) if id_ not in kept}
+
+    assert kept == {id_ for id_ in names if meaning(id_) == id_}
+    assert {one["id"]: one["from"] for one in fact["elements"] if not is_base(one)} == {
+        into: id_ for into, id_ in moved.items() if into not in kept
+    }
 
 
 def _by_frequency(counted: Counter[str]) -> list[str]:

@@ -19,6 +19,7 @@ from graphreader.baselines.read_agent.tasks import MemoryPage
 from graphreader.baselines.search_agent import SearchStepTask
 from graphreader.evaluation.scoring import PermissiveRatingTask, RecallRatingTask, StrictRatingTask
 from graphreader.ingestion.extraction import ExtractionTask
+from graphreader.ingestion.normalization.joining import NamesTask
 from graphreader.llm.protocols import Task
 
 QUESTION = "Who painted the bridge that Ada built?"
@@ -70,6 +71,7 @@ TASKS: list[Task[Any]] = [
     ChunkReadTask(QUESTION, "Bridges, chunk 1", TEXT),
     NotesReadTask(QUESTION, "Bridges, chunk 1", TEXT, (), "Ada built it."),
     SearchStepTask(QUESTION, "", (), (), (), frozenset(), 14),
+    NamesTask("Bridges", (("Ada Byron", 4), ("Ada", 2))),
     read_agent_tasks.PauseTask((TEXT, TEXT), "And"),
     read_agent_tasks.GistTask(TEXT),
     read_agent_tasks.GistForTask(TEXT, QUESTION),

@@ -38,9 +38,10 @@ def test_models_of_phases() -> None:
 @pytest.mark.parametrize(
     ("given", "stages"),
     [
-        (None, ("semantic", "association")),
+        (None, ("semantic", "association", "short_names")),
         ("association, Semantic", ("semantic", "association")),
         ("semantic,", ("semantic",)),
+        ("names,short_names", ("short_names", "names")),
         ("none", ()),
     ],
 )
@@ -51,7 +52,7 @@ def test_stages_of_normalization(
         monkeypatch.setenv("GRAPHREADER_NORMALIZE", given)
 
     assert Settings.read().stages == stages
-    with pytest.raises(SettingsError, match=r"GRAPHREADER_NORMALIZE.*association.*or none"):
+    with pytest.raises(SettingsError, match=r"GRAPHREADER_NORMALIZE.*association.*names.*or none"):
         Settings.read(normalize="semantic,frequency")
 
 

@@ -117,7 +117,7 @@ def test_document_names_have_narrators_and_short_forms(text: str, found: dict[st
     ["A", "Ab ", "A.", "(A", "“I, ", "国", "国·", "（国", "Mr. ", "a ", "A-", "A (AB", "简称"],
 )
 def test_time_is_linear(unit: str) -> None:
-    text = unit * (300_000 // len(unit))
+    text = unit * (100_000 // len(unit))
     start = time.process_time()
     document_names(text)
 

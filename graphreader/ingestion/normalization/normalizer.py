@@ -1,5 +1,6 @@
 """Normalization of a corpus: merging of key elements (paper, section 3.2; Lu et al. 2023)."""
 
+import asyncio
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Container, Sequence
@@ -9,24 +10,45 @@ from typing import Any
 import numpy as np
 
 from graphreader.documents import KeyElement, identity
+from graphreader.errors import BudgetError, DecisionError, ReplyError, WindowError
 from graphreader.ingestion.normalization import merging
+from graphreader.ingestion.normalization.joining import (
+    NamesTask,
+    joins_by_model,
+    joins_by_rules,
+    names_to_ask,
+    with_earlier,
+)
 from graphreader.ingestion.normalization.merging import CONFIDENCE, THRESHOLD, Merge
 from graphreader.ingestion.report import (
+    NamedJoin,
     NormalizationProgress,
     NormalizationReport,
     Progress,
     logger,
     no_progress,
 )
+from graphreader.llm.protocols import Budget, Decider
 from graphreader.settings import STAGES
 from graphreader.store.connection import Connection, Row
+from graphreader.store.joins import (
+    BY_MODEL,
+    BY_RULES,
+    DocumentJoins,
+    DocumentName,
+    Join,
+    NameJoins,
+)
 from graphreader.store.key_elements import KeyElementMerges, SimilarityPairs, StoredMerge
 from graphreader.store.search import has_at_most
 from graphreader.store.writer import GraphWriter
+from graphreader.usage import Usage
 
 COMPARED_AT_ONCE = 1000  # key elements whose neighbors are searched in one statement
 
 KEYS_AT_ONCE = 250_000  # rows of one read: 20 MB
+
+DOCUMENTS_AT_ONCE = 20  # whose names and texts are read in one statement
 
 SHARE_TO_READ_KEYS = 0.02
 """Share of new key elements (0-1) above which all keys are read first, which saves searches."""
@@ -39,14 +61,28 @@ Pair = tuple[str, str, float]
 
 
 class Normalizer:
-    """The normalization of one corpus by the given stages; no stages restore the base graph."""
+    """The normalization of one corpus by the given stages; no stages restore the base graph.
 
-    def __init__(self, connection: Connection, corpus: str, stages: Collection[str]) -> None:
+    The stage `names` asks the decider, once for each document whose list of names is new.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        corpus: str,
+        stages: Collection[str],
+        decider: Decider | None = None,
+        budget: Budget | None = None,
+    ) -> None:
         self._connection = connection
         self._corpus = corpus
         self._stages = tuple(stage for stage in STAGES if stage in stages)
         self.writer = GraphWriter(connection, corpus)
         self._merges = KeyElementMerges(connection, corpus)
+        self._joins = NameJoins(connection, corpus)
+        self._decider = decider
+        self._budget = budget
+        self._usage = Usage()
 
     async def run(
         self, *, dry_run: bool = False, progress: Progress = no_progress
@@ -82,6 +118,7 @@ class Normalizer:
         if write:
             await self._merges.undo(parted)
             await self._merges.merge(merged)
+        joins = await self._join_names(write=write)
         merged_ids = frozenset(one.id for one in merged)
         return NormalizationReport(
             corpus=self._corpus,
@@ -92,7 +129,92 @@ class Normalizer:
             merged=merged_ids,
             parted=frozenset(one.id for one in parted) - merged_ids,
             moved=len(behind),
+            joins=joins,
+            usage=self._usage,
         )
+
+    async def _join_names(self, *, write: bool) -> dict[str, tuple[NamedJoin, ...]]:
+        """Join the names of documents with other chunks than before; return what changed."""
+        changed: dict[str, tuple[NamedJoin, ...]] = {}
+        if not {"short_names", "names"} & set(self._stages):
+            marked = await self._joins.joined()
+            changed = {document.id: () for document in marked if document.joins}
+            if write:
+                await self._joins.mark([one.id for one in marked if one.is_base], None)
+                for document in marked:
+                    if not document.is_base or document.asked:
+                        await self._joins.store(DocumentJoins(document.id), None)
+            return changed
+        due = await self._joins.due(by_model=self._asks and write)
+        for start in range(0, len(due), DOCUMENTS_AT_ONCE):
+            page = due[start : start + DOCUMENTS_AT_ONCE]
+            ids = [document.id for document in page]
+            names, texts = await self._joins.names(ids), await self._joins.texts(ids)
+            unchanged: dict[str, list[str]] = defaultdict(list)
+            for before in page:
+                named = names[before.id]
+                rules = await asyncio.to_thread(joins_by_rules, named, texts.pop(before.id))
+                after, by = await self._decide(before, named, rules, write=write)
+                if after.joins != before.joins:
+                    shown = {one.id: one.name for one in named}
+                    changed[before.id] = tuple(
+                        NamedJoin(shown[one.id], shown[one.into], one.by) for one in after.joins
+                    )
+                if after == before and before.is_base:
+                    unchanged[by].append(before.id)
+                elif write:
+                    await self._joins.store(after, by)
+            for by, documents in unchanged.items():
+                if write:
+                    await self._joins.mark(documents, by)
+        return changed
+
+    @property
+    def _asks(self) -> bool:
+        return "names" in self._stages and self._decider is not None
+
+    async def _decide(
+        self,
+        before: DocumentJoins,
+        names: Sequence[DocumentName],
+        rules: Sequence[Join],
+        *,
+        write: bool,
+    ) -> tuple[DocumentJoins, str]:
+        """Return the joins of a document, and whether rules or also the model decided.
+
+        The model is asked unless it was asked about the same names before.
+        """
+        questioned = names_to_ask(names, rules)
+        listed = identity(*(one.name for one in questioned))
+        if before.asked == listed:  # a decision is not paid twice
+            earlier = [one for one in before.joins if one.by != BY_RULES]
+            return replace(before, joins=tuple(with_earlier(rules, earlier))), BY_MODEL
+        by_rules = replace(before, joins=tuple(rules), asked="")
+        if not (self._asks and write):
+            return by_rules, BY_RULES
+        if len(questioned) < 2:
+            return by_rules, BY_MODEL
+        try:
+            joins = await self._ask(before.title, questioned, rules)
+        except (ReplyError, WindowError, BudgetError) as error:
+            logger.warning("The names of document %s: %s", before.id, type(error).__name__)
+            return by_rules, BY_RULES
+        return replace(before, joins=tuple(joins), asked=listed), BY_MODEL
+
+    async def _ask(
+        self, title: str, names: Sequence[DocumentName], rules: Sequence[Join]
+    ) -> list[Join]:
+        """Ask the model which of a document's names mean one thing. Raises DecisionError."""
+        assert self._decider is not None
+        task = NamesTask(title, tuple((one.name, one.facts) for one in names))
+        try:
+            result = await self._decider.decide(task, self._budget)
+        except DecisionError as error:
+            self._usage += error.spent
+            raise
+        self._usage += result.usage
+        return joins_by_model(names, result.decision, rules, self._decider.name)
 
     async def _propose_merges(self, progress: Progress, *, write: bool) -> tuple[int, list[Merge]]:
         """Return the number of compared elements and all proposed merges; store the pairs."""
