@@ -427,10 +427,13 @@ class GraphReader:
     async def areindex(self, *, progress: Progress = no_progress) -> int:
         """Index the corpus again after an upgrade, or with other embeddings, extracting no text.
 
+        Key elements get the keys and ids of the present rules.
         From now on the corpus has the embeddings of the settings. Returns how many vectors are new.
         """
         embedder, connection = self._resources.new_embedder(), await self._resources.connection()
         with with_waits(progress):
+            await self._resources.prepare_schema()
+            await (await self._resources.normalizer(self._corpus)).renew_keys()
             vectors = await reindex(connection, in_background(embedder), self._corpus, progress)
             # The new vectors may merge other key elements.
             await (await self._resources.normalizer(self._corpus)).run(progress=progress)

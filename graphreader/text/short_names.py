@@ -39,6 +39,7 @@ _COMPANIES = _list("companies") | _list("legal_forms")
 _LEGAL_FORMS, _KINDS, _PLACES = _list("legal_forms"), _list("kinds"), _list("places")
 _WOMEN, _MEN = _list("women"), _list("men")
 _GIVEN = _WOMEN | _MEN
+_GIVEN_WORDS = _list("given_words") | _PLACES
 _OF = frozenset(("of", "de", "del", "di", "da", "do", "dos", "du", "la", "las", "los"))
 """Particles before a name that is often a place: Jean de Metz is not Metz."""
 
@@ -118,6 +119,20 @@ def document_names(text: str, names: Mapping[str, int] = MappingProxyType({})) -
     joins = {**short_names(found + Counter(names), people), **abbreviations(text)}
     joins |= _narrator(text)
     return resolved({short: full for short, full in joins.items() if short != full})
+
+
+def is_full_name(phrase: str) -> bool:
+    """Whether a folded phrase is a given name, perhaps initials, and one word more.
+
+    Given names that are words or places, too, do not count: "rose gardens", "florence museums".
+    """
+    first, *middle, last = phrase.split() if " " in phrase else (phrase, "")
+    return (
+        first in _GIVEN
+        and first not in _GIVEN_WORDS
+        and last.isalpha()
+        and all(len(word.rstrip(".")) == 1 for word in middle)
+    )
 
 
 def may_mean(name: str, full: str, names: Iterable[str]) -> bool:

@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from graphreader.ingestion import extraction
 from graphreader.ingestion.normalization.joining import NamePair, NamesDecision, NamesTask
 from graphreader.ingestion.normalization.normalizer import Normalizer
+from graphreader.ingestion.normalization.rules import normalize as key_of
 from graphreader.ingestion.report import NormalizationReport
 from graphreader.ingestion.transfer import Export, export_corpus, import_corpus
 from graphreader.llm.protocols import Decision, Task
+from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.settings import STAGES
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
@@ -168,3 +171,34 @@ async def test_joins_of_a_model(
         assert [join.by for join in document.joins] == [decider.name]
     await normalize(other, *MERGES)
     assert (await named(connection, other.corpus))["Ulli"] == {"Ulli slept."}
+
+
+# A corpus of an earlier version keeps its ids until it is indexed again: then each wording has the
+# key of the present rules, and the graph is that of the texts read today.
+async def test_keys_are_renewed(
+    connection: Connection, writer: GraphWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sang: Facts = {
+        "Enoch Soames sang.": ["Enoch Soames", "sang"],
+        "The songs of Enoch Soames end.": ["songs", "Enoch Soames"],
+    }
+    await put(writer, "songs", sang)
+    await normalize(writer, *MERGES, *JOINS)
+    today = await graph(connection, writer.corpus)
+    await Deleter(connection, writer.corpus).delete([document(writer.corpus, "songs").id])
+    monkeypatch.setattr(extraction, "normalize", lambda surface: key_of(surface).rstrip("s"))
+    extraction._key_element.cache_clear()
+    await put(writer, "songs", sang)
+    await normalize(writer, *MERGES, *JOINS)
+    monkeypatch.undo()
+    extraction._key_element.cache_clear()
+    normalizer = Normalizer(connection, writer.corpus, (*MERGES, *JOINS))
+    changed = await normalizer.renew_keys()
+    again = await normalizer.renew_keys()
+    missing = await writer.unembedded()
+    vectors = await OfflineEmbedder().embed([one.key for one in missing])
+    await writer.write_embeddings(zip([one.id for one in missing], vectors, strict=True))
+    await normalizer.run()
+
+    assert (changed, again) == (1, 0)
+    assert await graph(connection, writer.corpus) == today

@@ -20,6 +20,7 @@ from graphreader.ingestion.normalization.joining import (
     with_earlier,
 )
 from graphreader.ingestion.normalization.merging import CONFIDENCE, THRESHOLD, Merge
+from graphreader.ingestion.normalization.rules import normalize
 from graphreader.ingestion.report import (
     NamedJoin,
     NormalizationProgress,
@@ -41,7 +42,7 @@ from graphreader.store.joins import (
 )
 from graphreader.store.key_elements import KeyElementMerges, SimilarityPairs, StoredMerge
 from graphreader.store.search import has_at_most
-from graphreader.store.writer import GraphWriter
+from graphreader.store.writer import FREQUENT, GraphWriter
 from graphreader.usage import Usage
 
 COMPARED_AT_ONCE = 1000  # key elements whose neighbors are searched in one statement
@@ -99,6 +100,36 @@ class Normalizer:
                 len(report.parted),
             )
         return report
+
+    async def renew_keys(self) -> int:
+        """Give key elements the keys, and so the ids, of the present rules; count changed wordings.
+
+        Merges and joins are undone before; a run makes them again.
+        """
+        changed = 0
+        after: str | None = ""
+        while after is not None:
+            page = await self._read("surfaces", after=after, limit=COMPARED_AT_ONCE)
+            rows = [
+                {
+                    "id": row["id"],
+                    "surface": surface,
+                    "key": key,
+                    "new": identity(self._corpus, key),
+                }
+                for row in page
+                for surface in row["surfaces"]
+                if (key := normalize(surface)) != row["key"] and key
+            ]
+            if rows and not changed:
+                await Normalizer(self._connection, self._corpus, ()).run()
+            if rows:
+                values = {"corpus": self._corpus, "rows": rows, "frequent": FREQUENT}
+                await self._connection.write("write/renew_keys", lock=self._corpus, **values)
+            changed += len(rows)
+            after = page[-1]["id"] if len(page) == COMPARED_AT_ONCE else None
+        await self.writer.settle()
+        return changed
 
     async def _normalize(self, progress: Progress, *, write: bool) -> NormalizationReport:
         """Compare the proposed merges with the stored merges; write the difference."""

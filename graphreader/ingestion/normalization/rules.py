@@ -10,6 +10,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 from graphreader.text.scripts import HAN
+from graphreader.text.short_names import is_full_name
 from graphreader.text.words import casefolded
 
 
@@ -127,6 +128,8 @@ def singular(word: str, phrase: str) -> str:
     if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word in _SINGULAR_WORDS or "_".join(phrase.split()[-2:]) in _SINGULAR_PHRASES:
+        return word
+    if is_full_name(phrase):  # "sarah banks"
         return word
     if word.endswith("ics"):
         return word[:-1] if word in _ICS_PLURALS else word
