@@ -16,9 +16,10 @@ from neo4j.vector import Vector
 
 from benchmarks.chronicle import Chronicle, InstantDecider, InstantEmbedder, number_of
 from benchmarks.measured import Clock, Measured, peak_memory
-from graphreader.documents import AtomicFact, Chunk, Document
+from graphreader.documents import AtomicFact, Chunk, ChunkFacts, Document
 from graphreader.ingestion.chunking import split
-from graphreader.ingestion.extraction import ExtractedFact, atomic_facts
+from graphreader.ingestion.context import DocumentContext
+from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionResult, ground
 from graphreader.ingestion.loading.sources import sources_of
 from graphreader.store.connection import Address
 from graphreader.store.full_text import TERMS_VERSION, corpus_word, indexed_terms
@@ -58,6 +59,7 @@ WITH elements, c, part
 UNWIND part.facts AS fact
 CREATE (c)-[:HAS_ATOMIC_FACT]->
        (f:AtomicFact {id: fact[0], corpus: $corpus, text: fact[1], index: fact[2], terms: fact[4]})
+SET f += fact[5]
 WITH elements, f, fact
 UNWIND fact[3] AS name
 WITH f, elements[name[0]] AS k, name[1] AS surface
@@ -187,13 +189,16 @@ def _extracted(corpus: str, chronicle: Chronicle) -> Iterator[tuple[Document, li
         for document in source.documents(corpus):
             assert isinstance(document, Document)
             chunks: list[Extracted] = []
+            context = DocumentContext(document, for_model=False)
             for chunk in split(document, chronicle.chunk_tokens):
                 prepared = decider.facts_of(number_of(chunk.text))
                 facts = [
                     ExtractedFact.model_construct(fact=fact, key_elements=names)
                     for fact, names in prepared
                 ]
-                chunks.append((chunk, atomic_facts(corpus, chunk, facts)[0]))
+                part = chunk.start, chunk.text, Extraction.model_construct(facts=facts)
+                result = ground(ExtractionResult(ChunkFacts(chunk)), context, [part])
+                chunks.append((chunk, result.extracted.facts))
             yield document, chunks
 
 
@@ -238,7 +243,8 @@ def _chunk(
             fact.text,
             fact.index,
             [[place[e.id], e.name] for e in fact.key_elements],
-            indexed_terms(fact.text, document.corpus),
+            indexed_terms(fact.searched, document.corpus),
+            fact.place,
         ]
         for fact in facts
     ]

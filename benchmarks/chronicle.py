@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from graphreader.ingestion.extraction import ExtractedFact, Extraction
+from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
 from graphreader.llm.protocols import Budget, D, DecisionResult, Task, TokenCallback
 from graphreader.usage import Usage
 
@@ -168,7 +168,8 @@ class InstantDecider:
         self, task: Task[D], budget: Budget | None = None, heard: TokenCallback | None = None
     ) -> DecisionResult[D]:
         """The prepared facts of the chunk."""
-        facts = self.facts_of(number_of(str(task.values()["text"])))
+        assert isinstance(task, ExtractionTask)
+        facts = self.facts_of(number_of(task.text))
         extraction = Extraction.model_construct(
             facts=[
                 ExtractedFact.model_construct(fact=fact, key_elements=names)

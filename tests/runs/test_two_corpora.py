@@ -142,11 +142,11 @@ TEXTS = {
 # A document that is being deleted, a chunk without facts, key elements that are merged, alike, new,
 # frequent or without a vector: each statement shall have something to show.
 UNFINISHED = """
-MATCH (:Document {corpus: $corpus, title: 'two'})-[:HAS_CHUNK]->(c)
+MATCH (:Document {corpus: $corpus, title: 'two'})-[:HAS_CHUNK]->(c)-[:HAS_PASSAGE]->(p)
 MATCH (three:Document {corpus: $corpus, title: 'three'})
 MATCH (sword:KeyElement {corpus: $corpus, key: 'sword'})
-MATCH (map:KeyElement {corpus: $corpus, key: 'map'})<-[:HAS_KEY_ELEMENT]-(f)
-SET three.deleting = true, c.error = 'no reply', map.embedding = null, f.embedding = null,
+MATCH (map:KeyElement {corpus: $corpus, key: 'map'})
+SET three.deleting = true, c.error = 'no reply', map.embedding = null, p.embedding = null,
     map.frequent = true, sword.fresh = true, sword.merged_into = map.id, sword.merged_by = 'test'
 MERGE (map)-[:LIKE {score: 0.9}]->(sword)
 """
@@ -155,7 +155,17 @@ LABELS = """
 MATCH (n) WHERE n.corpus IN $corpora AND n.id IS NOT NULL
 RETURN labels(n)[0] AS label, collect(n.id) AS ids
 """
-NUMBERS = ("limit", "wide", "each", "facts", "titles", "opening", "compared", "characters")
+NUMBERS = (
+    "limit",
+    "wide",
+    "each",
+    "facts",
+    "titles",
+    "opening",
+    "compared",
+    "characters",
+    "passages",
+)
 SHOW_ALL = {"read/corpora"}
 SHOW_NOTHING = {"read/only_document"}  # of a corpus that has three
 OF_ALL_CORPORA = ("found", "last")  # how far Neo4j 5 had to search
@@ -183,6 +193,7 @@ def values(name: str, text: str, corpus: str, ids: Mapping[str, list[str]]) -> l
         **{"vector": [vector], "vectors": [[vector]]},
         **{"ids": [everything], "related": [everything], "id": everything},
         "pairs": [[[one, other] for one in everything for other in everything]],
+        "hits": [[{"id": id_, "facts": [0], "start": 0, "end": 99} for id_ in ids["Chunk"]]],
         "document": ids["Document"],
         "documents": [ids["Document"]],
         "chunks": [[{"id": id_, "read": True, "facts": [0, 1]} for id_ in ids["Chunk"]]],
@@ -192,6 +203,7 @@ def values(name: str, text: str, corpus: str, ids: Mapping[str, list[str]]) -> l
     if name == "read/search_facts":
         known["queries"] = [[["ada"], ["lantern"]]]
         known["title_queries"] = [["one", "two"]]
+        known["passage_queries"] = [[["ada"], ["lantern"]]]
         known["counted"] = [["ada", "lantern"]]
     wanted = sorted(set(re.findall(r"\$(\w+)", text)))
     return [dict(zip(wanted, one, strict=True)) for one in product(*map(known.__getitem__, wanted))]
