@@ -182,7 +182,7 @@ async def search_chunks(
 
 
 def _hit(row: Row, ranked: "_Ranked") -> Scored[ChunkFacts[Chunk]]:
-    """Make a hit with the facts that matched, best first, then those of its best passage."""
+    """Make a hit with the facts that matched, best first, then the facts of its best passage."""
     chunk = Chunk.of(row["chunk"])
     facts = {fact["index"]: AtomicFact.of(fact, chunk) for fact in row["facts"]}
     order = dict.fromkeys([*ranked.facts, *facts])
