@@ -38,11 +38,11 @@ REPLY_BASE, REPLY_RATIO = 100, 1.2
 
 Measured on fifteen chunks of 40 to 1,400 tokens in English and Chinese, with 44 tokens per fact."""
 
-EMBEDDED_RATIO = 0.6
-"""Tokens of facts and new key elements to embed, for each token of the extraction's replies.
+EMBEDDED_RATIO = 0.15
+"""Tokens of new key elements to embed, for each token of the extraction's replies.
 
-A fact has 20 tokens, and 2.4 new key elements (paper, table 8: nodes per atomic fact) of 2.7
-tokens each."""
+A fact has 2.4 new key elements (paper, table 8: nodes per atomic fact) of 2.7 tokens each. The text
+itself is embedded as well, in passages."""
 
 TYPICAL_OUTPUT = 130
 """Tokens of the reply to one decision of a question."""
@@ -151,7 +151,7 @@ async def estimate(
         chunks=chunks,
         missing=missing,
         reading=reading,
-        embedding=_embedding(reading, settings, prices),
+        embedding=_embedding(tokens, reading, settings, prices),
         question=_question(True, min(mode.typical_input, window), TYPICAL_OUTPUT, settings, prices),
         question_at_most=_question(False, window, None, settings, prices),
         refused=tuple(refused),
@@ -222,11 +222,12 @@ def _names_call(document: Document, chunks: int, measurer: Measurer, prices: Pri
     return _call(measurer.name, sent, task.reply_tokens // 4, prices)
 
 
-def _embedding(reading: Spending, settings: Settings, prices: Prices) -> Spending:
+def _embedding(tokens: int, reading: Spending, settings: Settings, prices: Prices) -> Spending:
+    """Estimate the cost of the vectors of a text's passages and of its new key elements."""
     name = _embeddings_name(settings)
     if ":" not in name:  # nothing is sent
         return Spending()
-    sent = round(EMBEDDED_RATIO * reading.output_tokens)
+    sent = tokens + round(EMBEDDED_RATIO * reading.output_tokens)
     return Spending(0, sent, 0, prices.dollars(name, sent, 0))
 
 

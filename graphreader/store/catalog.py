@@ -16,13 +16,17 @@ Status = Literal["complete", "incomplete", "deleting"]
 
 @dataclass(frozen=True, slots=True)
 class CorpusRecord:
-    """The models and prompts that made a corpus; `terms` is None before `reindex`."""
+    """The models and prompts that made a corpus, and whether its chunks have passages.
+
+    `terms` is None before `reindex`, which also makes the passages.
+    """
 
     decider: str
     prompts: str
     embedding: str
     dimension: int
     terms: int | None = None
+    passages: bool = False
 
 
 @dataclass(frozen=True, slots=True)

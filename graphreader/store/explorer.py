@@ -30,6 +30,7 @@ from graphreader.store.records import Neighbor, NodeFacts, Profile
 from graphreader.store.search import (
     EARLIER_TERMS,
     NOT_INDEXED,
+    WITHOUT_PASSAGES,
     SearchResult,
     find_named,
     has_at_most,
@@ -120,12 +121,16 @@ class GraphExplorer:
         return await search_chunks(self.connection, self.corpus, queries, limit, vectors, frequent)
 
     async def search_note(self) -> str | None:
-        """Return a sentence if the corpus lacks what `search` needs to search its facts."""
+        """Return a sentence if the corpus lacks what `search` needs."""
         rows = await self._read("corpus")
         version = rows[0]["terms"] if rows else None
         if version is None:
             return NOT_INDEXED.format(corpus=shlex.quote(self.corpus))
-        return EARLIER_TERMS if version < TERMS_VERSION else None
+        if version < TERMS_VERSION:
+            return EARLIER_TERMS
+        if not rows[0]["passages"]:
+            return WITHOUT_PASSAGES.format(corpus=shlex.quote(self.corpus))
+        return None
 
     async def named(self, names: Sequence[str]) -> list[list[KeyElement]]:
         """Return for each name the key elements that it may mean, the nearest wording first."""

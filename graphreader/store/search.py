@@ -48,6 +48,11 @@ EARLIER_TERMS = (
     "words of some scripts may not be found."
 )
 
+WITHOUT_PASSAGES = (
+    "This corpus is of an earlier version and is searched by the words of its facts alone: "
+    "`graphreader reindex --corpus {corpus}` makes its passages, and their vectors."
+)
+
 FACTS_PER_QUERY = 100  # rows of the full-text index
 PASSAGES_PER_QUERY = 40  # by words, and as many by vector
 TITLES_PER_QUERY = 20  # documents; or key elements if the corpus has no indexed facts

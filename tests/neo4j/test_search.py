@@ -7,6 +7,7 @@ import pytest
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
+from graphreader.store.full_text import TERMS_VERSION
 from graphreader.store.search import Mentions, SearchResult
 from graphreader.store.writer import GraphWriter
 from graphreader.tokens import count
@@ -217,6 +218,15 @@ async def test_older_corpus(
     await connection.write("write/corpus_terms", corpus=writer.corpus, terms=1)
 
     assert "indexed anew" in str(await explorer.search_note())
+
+    await connection.write("write/corpus_terms", corpus=writer.corpus, terms=TERMS_VERSION)
+    assert await explorer.search_note() is None
+    async with connection._driver.session() as session:
+        text = "MATCH (c:Corpus {name: $corpus}) REMOVE c.passages"
+        await (await session.run(text, corpus=writer.corpus)).consume()
+
+    assert "makes its passages" in str(await explorer.search_note())
+    assert (await found(explorer, "What did Vera Holm paint?"))[0] == "Vera Holm 0"
 
 
 NAMES = {
