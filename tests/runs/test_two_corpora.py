@@ -149,6 +149,9 @@ MATCH (map:KeyElement {corpus: $corpus, key: 'map'})
 SET three.deleting = true, c.error = 'no reply', map.embedding = null, p.embedding = null,
     map.frequent = true, sword.fresh = true, sword.merged_into = map.id, sword.merged_by = 'test'
 MERGE (map)-[:LIKE {score: 0.9}]->(sword)
+WITH sword
+MATCH (sword)<-[:HAS_KEY_ELEMENT]-(f)
+MERGE (f)-[:MERGED_KEY_ELEMENT {surface: 'sword'}]->(sword)
 """
 GONE = "MATCH (n) WHERE n.corpus = $corpus OR n:Corpus AND n.name = $corpus DETACH DELETE n"
 LABELS = """
@@ -187,6 +190,7 @@ def values(name: str, text: str, corpus: str, ids: Mapping[str, list[str]]) -> l
     known: dict[str, list[Any]] = {name: [1000] for name in NUMBERS} | {
         **{"corpus": [corpus], "version": [TERMS_VERSION], "word": ["another"], "after": [""]},
         **{"most": [2], "many": [2], "sample": [9], "least": [-1], "path": [0]},
+        **{"parted": [True, False], "enough": [["model"]]},
         **{"words": [""], "shares": [[0, 0.5, 0.9]]},
         **{"name": ["Ada", "one"], "other": ["Dora"], "paths": [list(TEXTS)]},
         **{"visited": [[]], "read": [[]], "queries": [["ada", "lantern"]]},
