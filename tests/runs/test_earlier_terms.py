@@ -34,7 +34,7 @@ NOW = {
 
 
 async def make_earlier(reader: GraphReader, terms: int | None) -> None:
-    """Write the terms of the facts as an earlier version did, or none."""
+    """Write the terms of the facts as an earlier version did, or none; it had no passages."""
     connection = await reader.resources.connection()
     documents = [one.id for one in await Catalog(connection).documents(reader.corpus)]
     rows = await connection.read(
@@ -49,6 +49,12 @@ async def make_earlier(reader: GraphReader, terms: int | None) -> None:
     ]
     await connection.write("write/fact_terms", corpus=reader.corpus, rows=facts)
     await connection.write("write/corpus_terms", corpus=reader.corpus, terms=terms)
+    async with connection._driver.session() as session:
+        await session.run(
+            "MATCH (c:Corpus {name: $corpus}) REMOVE c.passages "
+            "WITH c MATCH (p:Passage {corpus: c.name}) DETACH DELETE p",
+            corpus=reader.corpus,
+        )
 
 
 async def best(reader: GraphReader, *queries: str) -> dict[str, str]:
