@@ -1,6 +1,6 @@
-// One document and its chunks in order.
+// One document and its chunks in order, after an interrupted edit with new ones.
 MATCH (d:Document {id: $document, corpus: $corpus})-[:HAS_CHUNK]->(c:Chunk)
-WHERE c.pending IS NULL AND c.retired IS NULL
+WHERE c.retired IS NULL
 WITH d, c ORDER BY c.index
 RETURN d {.id, .title, .source, .sha256, .language, .metadata} AS document,
        d.chunk_tokens AS chunk_tokens,

@@ -24,7 +24,7 @@ from graphreader.ingestion.normalization.rules import clean_surface, normalize
 from graphreader.llm.protocols import LONGEST_REPLY, Budget, Decider, Decision, Task, folded
 from graphreader.outline import LONGEST_SUMMARY, shortened
 from graphreader.text.names import key_elements_of
-from graphreader.text.numbered_sentences import NumberedSentences
+from graphreader.text.numbered_sentences import NumberedSentences, without_numbers
 from graphreader.text.words import alphanumeric_words, casefolded, occurs
 from graphreader.tokens import count
 from graphreader.usage import Usage
@@ -61,9 +61,7 @@ class ExtractedFact(Decision):
 class Extraction(Decision):
     """All atomic facts of one chunk (paper, figure 6), and a sentence about it (ours)."""
 
-    facts: list[ExtractedFact] = Field(
-        description="The facts of the text, in its order.", json_schema_extra={"maxItems": 100}
-    )
+    facts: list[ExtractedFact] = Field(description="The facts of the text, in its order.")
     summary: str = Field(
         "", description="One sentence of at most 30 words: what the text is about, with names."
     )
@@ -218,7 +216,7 @@ def ground(
         sentences = NumberedSentences(text, " ".join([context.title, *chunk.heading_path]))
         for one in extraction.facts:
             fact = _clean(one.fact)
-            grounded = grounded_elements(one.key_elements, fact)
+            grounded = grounded_elements(map(without_numbers, one.key_elements), fact)
             dropped += len(one.key_elements) - len(grounded)
             unknown += len(set(one.sentences)) - len(sentences.valid(one.sentences))
             elements = key_elements(corpus, grounded) or key_elements(corpus, key_elements_of(fact))
@@ -259,8 +257,8 @@ def _key_element(corpus: str, wording: str) -> KeyElement:
 
 
 def _clean(text: str) -> str:
-    """Collapse white space, and remove lone surrogates, which Neo4j cannot store."""
-    return " ".join(text.encode("utf-8", "ignore").decode().split())
+    """Collapse white space; remove numbers of sentences, and lone surrogates that Neo4j refuses."""
+    return " ".join(without_numbers(text).encode("utf-8", "ignore").decode().split())
 
 
 _MAX_ENDING = 3  # letters that inflection may change at the end of a word

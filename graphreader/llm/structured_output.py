@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from graphreader.documents import without_controls
 from graphreader.errors import ReplyError
 from graphreader.llm.protocols import Decision, PlainReply, Task, folded
+from graphreader.text.numbered_sentences import without_numbers
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, AIMessageChunk
@@ -258,6 +259,7 @@ def is_repetitive(text: str) -> bool:
 
 def has_repetition(text: str) -> bool:
     """Whether a text has such a passage anywhere: a reply about it may repeat itself, too."""
+    text = without_numbers(text)
     ends = range(_SHORTEST_REPETITION, len(text) + _CHECKED, _CHECKED)
     return any(is_repetitive(text[:end]) for end in ends)
 

@@ -77,7 +77,7 @@ async def test_a_slip_at_first() -> None:
 
 # A reply that does not fit is sent back once, with what is wrong; both replies are paid.
 async def test_sent_back_once() -> None:
-    replies = iter(['{"plan": 7}', GOOD])
+    replies = iter(['{"plan": {}}', GOOD])
     decider, model = decider_of(lambda request: next(replies))
 
     decided = await decider.decide(PLAN)
@@ -86,7 +86,7 @@ async def test_sent_back_once() -> None:
     assert decided.usage.input_tokens > 500
     again = model.requests[1].messages
     assert [message.type for message in again] == ["system", "human", "ai", "human"]
-    assert again[2].content == '{"plan": 7}'
+    assert again[2].content == '{"plan": {}}'
     assert "plan: Input should be a valid string" in str(again[3].content)
 
 

@@ -38,7 +38,7 @@ def test_places_and_values_agree(task: protocols.Task[Any]) -> None:
 def test_system_parts_are_short(task: protocols.Task[Any]) -> None:
     along = count(json.dumps(structured_output.response_format(task.decision)))
 
-    more = 300 if isinstance(task, ExtractionTask) else 0
+    more = 400 if isinstance(task, ExtractionTask) else 0
     assert count(PROMPTS.of(task).system) < 500 + more
     assert count(PROMPTS.of(task).system) + along < 890 + more
 

@@ -103,7 +103,7 @@ def ended(text: str, **metadata: str) -> AIMessage:
         (AIMessage('{"plan": "Find the year. '), "no_json"),
         (AIMessage("```json\n{'plan': Find the year.}\n```"), "no_json"),
         (AIMessage('{"weather": 1}'), "no_json"),
-        (AIMessage('{"plan": 1}'), "misfit"),
+        (AIMessage('{"plan": {}}'), "misfit"),
         (ended('{"plan": "Fin', finish_reason="length"), "cut_off"),
         (ended('{"plan": "Fin', stopReason="max_tokens"), "cut_off"),
         (ended('<think>Say {"plan": "Find it."}', stop_reason="max_tokens"), "cut_off"),
