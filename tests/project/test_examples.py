@@ -43,7 +43,7 @@ async def test_in_your_code(
         reader.delete(everything=True)
     passages, answer, steps, (tools, last) = printed
 
-    assert len([one for one in passages if one.startswith(("chunk of", "atomic_fact of"))]) == 5
+    assert len([one for one in passages if one.startswith(("chunk of", "atomic_fact of"))]) == 4
     assert "chunk of joan_of_arc, chunk 0" in passages[0]
     assert any("[1] joan_of_arc" in line for line in answer)
     assert steps[:2] == ["   rational_plan", "   initial_nodes"]
