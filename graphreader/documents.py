@@ -14,6 +14,7 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 from graphreader.errors import UsageError
 
 MAX_CORPUS_NAME = 200
+_SENTENCE_NUMBER = re.compile(r"<\d{1,5}>")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -356,3 +357,8 @@ def without_controls(text: str, instead: str = "") -> str:
     reversed text. With a space `instead` of each all positions stay.
     """
     return _CONTROLS.sub(instead, text)
+
+
+def without_numbers(text: str) -> str:
+    """The text without numbers of sentences, such as "<12>", which a model may copy."""
+    return _SENTENCE_NUMBER.sub("", text)

@@ -16,6 +16,7 @@ from graphreader.documents import (
     Document,
     KeyElement,
     identity,
+    without_numbers,
 )
 from graphreader.errors import BudgetError, CutOffError, DecisionError, ReplyError, WindowError
 from graphreader.ingestion.chunking import split
@@ -24,7 +25,7 @@ from graphreader.ingestion.normalization.rules import clean_surface, normalize
 from graphreader.llm.protocols import LONGEST_REPLY, Budget, Decider, Decision, Task, folded
 from graphreader.outline import LONGEST_SUMMARY, shortened
 from graphreader.text.names import key_elements_of
-from graphreader.text.numbered_sentences import NumberedSentences, without_numbers
+from graphreader.text.numbered_sentences import NumberedSentences
 from graphreader.text.words import alphanumeric_words, casefolded, occurs
 from graphreader.tokens import count
 from graphreader.usage import Usage

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast, get_ar
 
 from pydantic import ValidationError
 
-from graphreader.documents import without_controls
+from graphreader.documents import without_controls, without_numbers
 from graphreader.errors import ReplyError
 from graphreader.llm.protocols import Decision, PlainReply, Task, folded
-from graphreader.text.numbered_sentences import without_numbers
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, AIMessageChunk

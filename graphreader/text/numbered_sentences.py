@@ -4,7 +4,6 @@ A model names the sentences that bear a fact out by their numbers. Sentences tha
 in the fact, or most of its words, are sought again by words.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -20,8 +19,6 @@ _Run = tuple[int, int]
 
 MOST_SENTENCES = 6
 """Largest number of sentences, one after the other, that bear out one statement."""
-
-_NUMBER = re.compile(r"<\d{1,5}>")
 
 SOUGHT_SHARE, WIDER_SHARE = 0.5, 0.3
 """Least share of a statement's words in sentences that nobody named, and in a named sentence
@@ -112,11 +109,6 @@ class NumberedSentences:
 
     def _span(self, first: int, last: int) -> Span:
         return self._spans[first - 1][0], self._spans[last - 1][1]
-
-
-def without_numbers(text: str) -> str:
-    """The text without numbers of sentences, such as "<12>", which a model may copy."""
-    return _NUMBER.sub("", text)
 
 
 def _is_figure(term: str) -> bool:
