@@ -3,6 +3,7 @@
 The paper shows all key elements as candidates; here the best results of several searches are shown.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 
 from langgraph.runtime import Runtime
@@ -118,13 +119,18 @@ async def search_nodes(
 
     Where words match, vectors with a smaller cosine than `near` are left out.
     """
-    by_words, nearest, notes = await explorer.matching(texts, limit), [], list[str]()
+    notes: list[str] = []
+
+    async def embedded() -> Sequence[Sequence[float]]:
+        try:
+            return await vectors.vectors(texts) if vectors else ()
+        except DecisionError as error:
+            notes.append(f"Initial nodes were searched for by words alone: {error}")
+            return ()
+
+    by_words, queries = await asyncio.gather(explorer.matching(texts, limit), embedded())
     least = near if any(by_words) else -1
-    try:
-        if vectors:
-            nearest = await explorer.nearest(await vectors.vectors(texts), limit, least)
-    except DecisionError as error:
-        notes.append(f"Initial nodes were searched for by words alone: {error}")
+    nearest = await explorer.nearest(queries, limit, least) if queries else []
     return [*by_words, *nearest], notes
 
 
