@@ -283,11 +283,15 @@ class AtomicFact:
         return cls(chunk=chunk, **values)
 
     @property
+    def span_in_chunk(self) -> tuple[int, int] | None:
+        """The first character of its sentences in the chunk and the end; None: not known."""
+        return None if self.start is None or self.end is None else (self.start, self.end)
+
+    @property
     def span(self) -> tuple[int, int] | None:
         """The first character of its sentences in the document and the end; None: not known."""
-        if self.start is None or self.end is None:
-            return None
-        return self.chunk.start + self.start, self.chunk.start + self.end
+        own = self.span_in_chunk
+        return (self.chunk.start + own[0], self.chunk.start + own[1]) if own else None
 
     @property
     def attributed(self) -> str:

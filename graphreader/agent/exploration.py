@@ -117,10 +117,10 @@ class Exploration:
         """
         for group in shown:
             spans = [
-                (fact.start, fact.end)
+                span
                 for fact in group.facts
-                if fact.start is not None and fact.end is not None
-                if any(locate(one, fact.attributed) for one in quoted)
+                if (span := fact.span_in_chunk)
+                and any(locate(one, fact.attributed) for one in quoted)
             ]
             if spans and (chunk := await self._context.explorer.chunk(group.chunk.id)):
                 quotes = add_quotes(quotes, chunk, (), spans)

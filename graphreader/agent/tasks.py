@@ -301,6 +301,20 @@ class ExploringTask(Task[D]):
         return "No call is left: choose search_more, which reads what waits, or termination."
 
 
+BULLET = "- "  # before each fact in a list
+
+
+def fact_lines(facts: Iterable[tuple[str, str]]) -> list[str]:
+    """Format facts as a list; each is given with the heading above it, which stands there once."""
+    lines: list[str] = []
+    last = ""
+    for heading, fact in facts:
+        lines += [f"“{folded(heading)}”:"] if heading != last else []
+        last = heading
+        lines.append(f"{BULLET}{fact}")
+    return lines
+
+
 @dataclass(frozen=True, slots=True)
 class FactGroup:
     """The facts of one node in one chunk, best first; `indexes` are their positions in it.
@@ -326,12 +340,11 @@ class FactGroup:
         lines = [f"{folded(self.label)}{heading}{read}"]
         places = self.indexes or range(len(self.facts))
         facts = zip_longest(places, self.facts, self.before, self.under, fillvalue="")
-        last = ""
-        for _, fact, before, under in sorted(facts):
-            lines += [f"“{folded(under)}”:"] if under != last else []
-            last = under
-            context = f" (right before it: {folded(before)})" if before else ""
-            lines.append(f"- {folded(fact)}{context}")
+        shown = [
+            (under, folded(fact) + (f" (right before it: {folded(before)})" if before else ""))
+            for _, fact, before, under in sorted(facts)
+        ]
+        lines += fact_lines(shown)
         if self.more:
             lines.append(f"({self.more} more facts of this node in this chunk)")
         return "\n".join(lines)

@@ -178,10 +178,13 @@ async def _decide(
         usage.append(error.spent)
         raise
     usage.append(result.usage)
-    extraction, sentences = result.decision, NumberedSentences(text)
-    named = sentences.valid(number for fact in extraction.facts for number in fact.sentences)
-    begin = sentences.start_of(named[-1]) if named else len(text)
-    if len(extraction.facts) < MANY_FACTS or count(text[begin:]) < SMALLEST_PART:
+    extraction = result.decision
+    begin = len(text)
+    if len(extraction.facts) >= MANY_FACTS:
+        sentences = NumberedSentences(text)
+        named = sentences.valid(number for fact in extraction.facts for number in fact.sentences)
+        begin = sentences.start_of(named[-1]) if named else begin
+    if count(text[begin:]) < SMALLEST_PART:
         return [(start, text, extraction)]
     # The last sentence may have further facts. The summary is of the whole text.
     rest = await _decide(decider, context, start + begin, text[begin:], budget, usage)

@@ -84,12 +84,11 @@ class FactRecord(_Record):
     """A fact, and the keys of its wordings.
 
     Older exports have no sentences (`start` and `end` in the chunk) and nothing after them, but
-    perhaps a vector, which is not used.
+    perhaps a vector, which is ignored.
     """
 
     text: str
     key_elements: dict[str, str]
-    embedding: str | None = None
     start: Number | None = None
     end: Number | None = None
     heading: str = ""

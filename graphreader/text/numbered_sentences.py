@@ -65,7 +65,7 @@ class NumberedSentences:
             if statement in self._text[start:end]:
                 return start, end
         wanted = terms_of(statement)
-        figures = set(filter(_is_figure, wanted)) - terms_of(self._known)
+        figures = set(filter(_is_figure, wanted)) - self._known_terms
         weights = {one: 1 / max(1, self._frequency[one]) for one in wanted}
         if (best := self._best(weights, claimed)) and (found := self._with_figures(best, figures)):
             return self._span(*found)
@@ -95,6 +95,10 @@ class NumberedSentences:
     def _share(self, weights: Mapping[str, float], run: _Run) -> float:
         shared = fsum(weights[one] for one in weights.keys() & self._terms_of(run))
         return shared / (fsum(weights.values()) or 1)
+
+    @cached_property
+    def _known_terms(self) -> frozenset[str]:
+        return terms_of(self._known)
 
     @cached_property
     def _terms(self) -> list[frozenset[str]]:

@@ -5,18 +5,18 @@ further up in the same turn, is only named, the best chunks with the fact that m
 action named it by its number.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from graphreader.agent.adaptive.actions import Outcome
 from graphreader.agent.adaptive.tasks import Result, ShownPassage
 from graphreader.agent.state import Seen
+from graphreader.agent.tasks import BULLET, fact_lines
 from graphreader.documents import AtomicFact, Chunk, ChunkFacts, ChunkRef
 from graphreader.llm.protocols import folded
 
 WHOLE_TOKENS = 300  # tokens of a chunk that a search shows whole
 BEST_TOKENS = 600  # ... and of its best chunks, where a line between the facts may count
 BEST = 2
-BULLET = "- "  # before each fact
 FACTS_OF_BEST, FACTS_A_PASSAGE = 10, 4  # facts by which a search shows a longer chunk
 
 
@@ -88,7 +88,7 @@ class ResultWriter:
             seen.update(facts)
         mark = " (read before)" if was_whole else ""
         shown = [facts[index] for index in sorted(facts)]
-        lines = fact_lines(shown)
+        lines = fact_lines((one.heading, folded(one.attributed)) for one in shown)
         if lines and is_search:
             lines.append(f"({tokens} tokens: read_chunk shows it whole.)")
         return {
@@ -96,10 +96,7 @@ class ResultWriter:
             "title": title + mark,
             "text": "\n".join(lines),
             "facts": sorted(facts),
-            "spans": [
-                None if one.start is None or one.end is None else [one.start, one.end]
-                for one in shown
-            ],
+            "spans": [list(span) if (span := one.span_in_chunk) else None for one in shown],
         }
 
 
@@ -111,17 +108,6 @@ def _distinct(facts: Sequence[AtomicFact]) -> list[AtomicFact]:
         for fact, text in zip(facts, texts, strict=True)
         if not any(len(text) < len(other) and text in other for other in texts)
     ]
-
-
-def fact_lines(facts: Iterable[AtomicFact]) -> list[str]:
-    """Format facts as a list, below the headings within their chunk."""
-    lines: list[str] = []
-    heading = ""
-    for fact in facts:
-        lines += [f"“{folded(fact.heading)}”:"] if fact.heading != heading else []
-        heading = fact.heading
-        lines.append(f"{BULLET}{folded(fact.attributed)}")
-    return lines
 
 
 def listed_facts(passage: ShownPassage) -> list[str]:
