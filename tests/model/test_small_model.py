@@ -88,7 +88,7 @@ def test_reading(corpus_of_model: Corpus) -> None:
 def check_facts(report: IngestReport, settings: Settings) -> None:
     [document] = report.documents
     chunks = graph_of(settings, report.corpus)
-    without = {one.index for one in document.failed} | {one.index for one in document.without_facts}
+    without = {one.chunk for one in document.failed} | set(document.without_facts)
 
     assert len(chunks) == document.chunks > 0
     for _, index, facts in chunks:
