@@ -22,6 +22,9 @@ ActionName = Literal[
     "read_previous_chunk",
     "read_subsequent_chunk",
     "outline",
+    "count",
+    "list",
+    "sweep",
 ]
 MAX_ACTIONS = 5  # actions of one turn
 PATH_CALLS = 3  # calls of a path that explores where turns stall
@@ -38,10 +41,14 @@ class Finding(Decision):
 
 
 class Action(Decision):
-    """A search, or the reading of a node, chunk or outline."""
+    """A search, or the reading of a node, chunk or outline, or a count or list.
+
+    `within` limits it: a document, 3, a part of one, 3.20-40, or days, 2023-06..2023-08.
+    """
 
     function: ActionName
     argument: str
+    within: str = ""
 
 
 class Turn(Decision):
