@@ -73,7 +73,7 @@ from graphreader.runs import (
     show_run,
     with_options,
 )
-from graphreader.settings import ModeName, Settings
+from graphreader.settings import ModeName, Settings, SweepChoice
 from graphreader.store.catalog import Catalog, CorpusSummary, DocumentStatus, DocumentSummary, Stats
 from graphreader.store.embedded.process import Progress as ServerProgress
 from graphreader.store.explorer import GraphExplorer
@@ -172,6 +172,8 @@ class GraphReader:
         keep_run: bool = False,
         options: Sequence[str] = (),
         follow: str | None = None,
+        sweep: SweepChoice | None = None,
+        sweep_tokens: int | None = None,
     ) -> Reading:
         """Explore the corpus and answer. Documents, chunks, facts and key elements never change.
 
@@ -179,6 +181,8 @@ class GraphReader:
         UsageError is raised. `mode` replaces the mode of the settings. With `keep_run` the run is
         written into the graph when it ends, with `options` the answer is one of them. `follow` is
         the id (or its prefix) of a finished run of this corpus that the question follows up.
+        `sweep` and `sweep_tokens` replace the settings of these names: whether all texts may be
+        read for the question, and how many tokens of them at most.
         """
         question = with_options(question, options)
         request = RunRequest(
@@ -186,6 +190,8 @@ class GraphReader:
             mode=mode,
             follow=follow,
             keep_run=keep_run,
+            sweep=sweep,
+            sweep_tokens=sweep_tokens,
             quota=self._quota,
         )
         return await last_reading(execute(self._resources, request))
@@ -199,6 +205,8 @@ class GraphReader:
         mode: ModeName | None = None,
         keep_run: bool = False,
         follow: str | None = None,
+        sweep: SweepChoice | None = None,
+        sweep_tokens: int | None = None,
     ) -> AsyncGenerator[Event]:
         """Answer as `aask` and yield the events: first RunBegan, last QuestionAnswered."""
         request = RunRequest(
@@ -206,6 +214,8 @@ class GraphReader:
             mode=mode,
             follow=follow,
             keep_run=keep_run,
+            sweep=sweep,
+            sweep_tokens=sweep_tokens,
             stream_answer=True,
             quota=self._quota,
         )

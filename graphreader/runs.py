@@ -16,7 +16,7 @@ from langgraph.types import StateSnapshot
 
 from graphreader.agent.answering import reading_of
 from graphreader.agent.checkpoints import CheckpointThread, failure_of, usage_of
-from graphreader.agent.context import RunContext
+from graphreader.agent.context import Limits, RunContext
 from graphreader.agent.events import (
     Event,
     QuestionAnswered,
@@ -47,6 +47,7 @@ from graphreader.llm.protocols import Budget, Quota, names
 from graphreader.preflight import prepare_run
 from graphreader.reading import Reading, check_question
 from graphreader.resources import Resources
+from graphreader.settings import SweepChoice
 from graphreader.store.run_graph import write_run
 from graphreader.usage import Usage
 
@@ -57,6 +58,7 @@ class RunRequest:
 
     With `resume` `run` may be a prefix of an id, and the kept question and corpus count;
     `step`, from 1, forks it before that step. `earlier` is the exchange of the run to `follow`.
+    `sweep` and `sweep_tokens` replace the settings of these names.
     Every request to the model also takes from the `quota`.
     """
 
@@ -66,11 +68,18 @@ class RunRequest:
     resume: bool = False
     step: int | None = None
     mode: str | None = None
+    sweep: SweepChoice | None = None
+    sweep_tokens: int | None = None
     follow: str | None = None
     earlier: str = ""
     keep_run: bool = False
     stream_answer: bool = False
     quota: Quota | None = None
+
+    def limits(self, usual: Limits) -> Limits:
+        """The limits of the run: the usual ones, with the sweep that the request allows."""
+        sweep = self.sweep or usual.sweep, self.sweep_tokens or usual.sweep_tokens
+        return replace(usual, sweep=sweep[0], sweep_tokens=sweep[1])
 
 
 async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[Event]:
@@ -82,6 +91,7 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
         return
     mode = _mode_of(record) if record else mode_named(request.mode or resources.settings.mode)
     context = await prepare_run(resources, request.corpus, request.question, mode, request.quota)
+    context = replace(context, limits=request.limits(context.limits))
     run = await _Run.open(resources, request, record, mode, context)
     result: AgentOutput | None = None
     try:

@@ -24,6 +24,7 @@ from graphreader.errors import SettingsError
 from graphreader.usage import BUILDING, Phase
 
 ModeName = Literal["adaptive", "paper"]
+SweepChoice = Literal["auto", "always", "never"]
 """The names of the modes; `agent.modes` has the modes themselves."""
 
 Stage = Literal["semantic", "association", "short_names", "names"]
@@ -263,6 +264,15 @@ class Settings(BaseSettings):
     )
     calls: int | None = Field(
         None, ge=1, le=100, description="another number of function calls per path"
+    )
+
+    sweep: SweepChoice = Field(
+        "auto",
+        description="whether mode `adaptive` reads all texts in scope for a question about the "
+        "whole: `auto`, `always` or `never`",
+    )
+    sweep_tokens: int = Field(
+        100_000, ge=1, description="most tokens of texts that a sweep may read"
     )
 
     @field_validator("normalize")

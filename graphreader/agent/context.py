@@ -20,7 +20,7 @@ from graphreader.llm.protocols import (
     TokenCallback,
     embed_all,
 )
-from graphreader.settings import redact
+from graphreader.settings import SweepChoice, redact
 from graphreader.store.explorer import GraphExplorer
 from graphreader.usage import Phase, Usage
 
@@ -39,11 +39,17 @@ NOT_OURS = (GraphBubbleUp, AssertionError)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """N and the call limit of the paper (section 4.1), and the window of one prompt in tokens."""
+    """N and the call limit of the paper (section 4.1), and the window of one prompt in tokens.
+
+    `sweep` says whether mode `adaptive` may read all texts for a question, and `sweep_tokens` how
+    many tokens of them at most.
+    """
 
     initial_nodes: int = 5
     calls: int = 10
     window: int = 4096
+    sweep: SweepChoice = "auto"
+    sweep_tokens: int = 100_000
 
 
 MOST_VECTORS = 256

@@ -96,6 +96,28 @@ class FunctionChosen:
 
 
 @dataclass(frozen=True, slots=True)
+class SweepProgress:
+    """A sweep has read `read` of `passages` passages, with `entries` about `what` in them."""
+
+    path: int
+    what: str
+    read: int
+    passages: int
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRefused:
+    """A sweep was not begun, since it would read more tokens than the run may; a size, in calls."""
+
+    path: int
+    what: str
+    passages: int
+    tokens: int
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
 class PathEnded:
     """A path stopped."""
 
@@ -130,6 +152,8 @@ Event = (
     | NeighborsSeen
     | NoteTaken
     | FunctionChosen
+    | SweepProgress
+    | SweepRefused
     | PathEnded
     | AnswerToken
     | Waiting
@@ -152,6 +176,10 @@ def step_text(event: Event) -> str:
             return f"{paths}, from: {', '.join(nodes)}"
         case FunctionChosen(path=path, node=node, call=call):
             return f"Path {path} at {node}: {call.name} {call.argument}".rstrip()
+        case SweepProgress(read=read, passages=passages, entries=entries):
+            return f"Sweep: {read} of {passages} passages, {entries} entries"
+        case SweepRefused(passages=passages, tokens=tokens):
+            return f"No sweep: {passages:,} passages, {tokens:,} tokens"
         case PathEnded(path=path, stopped=stopped):
             return f"Path {path} ended: {stopped}"
         case Waiting(text=text):

@@ -14,7 +14,8 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from graphreader.agent.adaptive.graph import ADAPTIVE_NODES, adaptive_functions, wire_adaptive
-from graphreader.agent.adaptive.tasks import PATH_CALLS, Notebook, TurnTask
+from graphreader.agent.adaptive.notebook import Notebook
+from graphreader.agent.adaptive.tasks import PATH_CALLS, TurnTask
 from graphreader.agent.context import Limits, NodeFunction, RunContext, Update
 from graphreader.agent.graph import NODES, node_functions, wire
 from graphreader.agent.state import AgentInput, AgentOutput, RunState
@@ -65,7 +66,8 @@ class Mode:
     def limits(self, settings: Settings) -> Limits:
         """The limits of a run: the limits that are set, else the mode's own limits."""
         paths, calls = settings.initial_nodes or self.paths, settings.calls or self.calls
-        return Limits(paths, calls, settings.window)
+        sweep = settings.sweep, settings.sweep_tokens
+        return Limits(paths, calls, settings.window, *sweep)
 
     def agent(self, saver: Saver | None) -> Agent:
         """The graph; its LangGraph context is a `RunContext`."""

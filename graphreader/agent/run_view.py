@@ -20,6 +20,8 @@ from graphreader.agent.events import (
     PlanMade,
     QuestionAnswered,
     RunBegan,
+    SweepProgress,
+    SweepRefused,
 )
 from graphreader.reading import FunctionCall, Path, Reading, Stopped
 from graphreader.waiting import Waiting
@@ -30,7 +32,15 @@ Place = tuple[str, int]
 Fact = tuple[int, str]
 """A fact of a chunk: its index among the facts of the chunk, and its text."""
 
-Step = FactsRead | ChunkRead | NeighborsSeen | FunctionChosen | PathEnded
+Step = (
+    FactsRead
+    | ChunkRead
+    | NeighborsSeen
+    | FunctionChosen
+    | SweepProgress
+    | SweepRefused
+    | PathEnded
+)
 """An event for a step of a path."""
 
 RunStage = Literal["planning", "searching", "selecting", "exploring", "answering"]

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -34,7 +34,9 @@ from graphreader.errors import GraphReaderError, RunsError, UnknownCorpusError, 
 from graphreader.usage import Usage
 
 if TYPE_CHECKING:
+    from graphreader.agent.events import Event, SweepRefused
     from graphreader.graph_reader import GraphReader
+    from graphreader.reading import Reading
     from graphreader.runs import Outcome
 
 
@@ -54,6 +56,8 @@ def ask(
     keep_run: options.KeepRun = False,
     max_calls: options.MaxCalls = None,
     max_tokens: options.MaxTokens = None,
+    sweep: options.Sweep = None,
+    sweep_tokens: options.SweepTokens = None,
     report: options.Report = None,
     reader: options.OtherReader = None,
     as_json: options.Json = False,
@@ -65,9 +69,14 @@ def ask(
         graphreader ask "Who taught the founder of the school?"
         graphreader ask "..." --corpus library --json | jq -r .answer
         graphreader ask --follow 4f2a "And where was she born?"
+        graphreader ask --sweep "Which ships does the log name?"
         graphreader ask --file questions.jsonl --out answers.jsonl --mode paper
     """
     settings: dict[str, Any] = {"mode": mode, "max_calls": max_calls, "max_tokens": max_tokens}
+    if sweep is not None:
+        settings["sweep"] = "always" if sweep else "never"
+    if sweep_tokens is not None:
+        settings["sweep_tokens"] = sweep_tokens
     if reader is not None and reader != "graphreader":
         if question is None or any((mode, file, out, follow, keep_run, report)):
             raise UsageError(
@@ -105,13 +114,42 @@ def _ask_question(
             reader = reader.at(reader.run(follow).summary.corpus)
         from graphreader.cli.watch import watch
 
-        events = reader.stream(question, keep_run=keep_run, follow=follow)
-        reading = watch(events, as_json=as_json)
+        refused: list[SweepRefused] = []
+
+        def answer(sweep_tokens: int | None = None) -> "Reading":
+            events = reader.stream(
+                question, keep_run=keep_run, follow=follow, sweep_tokens=sweep_tokens
+            )
+            return watch(_keeping(events, refused), as_json=as_json)
+
+        reading = answer()
+        if refused and not as_json and _may_sweep(refused[0]):
+            reading = answer(refused[0].tokens)
         if keep_run and not as_json and not any("not kept in" in note for note in reading.notes):
             print("Stored in the graph: the saved query `run` of Neo4j Browser draws it.")
         write_report(reader, reading, report)
     if reading.failure:
         raise typer.Exit(1)
+
+
+def _keeping(events: "Iterator[Event]", refused: "list[SweepRefused]") -> "Iterator[Event]":
+    """Pass events on, and keep those of sweeps that were not begun."""
+    from graphreader.agent.events import SweepRefused
+
+    for event in events:
+        if isinstance(event, SweepRefused):
+            refused.append(event)
+        yield event
+
+
+def _may_sweep(refused: "SweepRefused") -> bool:
+    """Ask a person at a terminal whether so much may be read; nobody else is asked."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    return typer.confirm(
+        f"Read {refused.passages:,} passages with {refused.tokens:,} tokens for this question, "
+        f"by about {refused.calls:,} calls?"
+    )
 
 
 def _ask_other_reader(

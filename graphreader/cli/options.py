@@ -132,6 +132,15 @@ Mode = Annotated[
         callback=_check_mode,
     ),
 ]
+Sweep = Annotated[
+    bool | None,
+    typer.Option(
+        "--sweep/--no-sweep", metavar="", help="Read all texts for the question, or never do."
+    ),
+]
+SweepTokens = Annotated[
+    int | None, _option("N", "Let a sweep read up to N tokens of the texts.", min=1)
+]
 QuestionFile = Annotated[
     str | None, _option("FILE", "Ask the questions of this file, one a line; - for stdin.")
 ]

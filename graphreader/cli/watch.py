@@ -20,6 +20,7 @@ from graphreader.agent.events import (
     PathEnded,
     PlanMade,
     QuestionAnswered,
+    SweepProgress,
     step_text,
 )
 from graphreader.agent.run_view import PathView, RunStage, RunView, Step
@@ -115,6 +116,8 @@ def _action_text(step: Step | None) -> Text:
             return Text("looks at neighbors: ") + literal_line(", ".join(neighbors), "cyan")
         case FunctionChosen(call=call):
             return _call_text(call)
+        case SweepProgress(read=read, passages=passages, entries=entries):
+            return Text(f"has read {read} of {plural(passages, 'passage')}: {entries} entries")
         case PathEnded(stopped=stopped):
             return _STOPPED[stopped]
     return Text("…", "dim")

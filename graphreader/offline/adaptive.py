@@ -8,6 +8,7 @@ author searches for "Ada Quist born". Names that a question compares are searche
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from graphreader.agent.adaptive.sweep import Collected, CollectTask, Entry
 from graphreader.agent.adaptive.tasks import Action, Finding, ShownPassage, Turn, TurnTask
 from graphreader.llm.protocols import folded
 from graphreader.offline import evidence
@@ -54,6 +55,18 @@ def take_turn(task: TurnTask) -> Turn:
         confidence="stated" if best else "not in the texts",
         rests_on=[number for number, note in enumerate(notes, 1) if note in shown],
     )
+
+
+def collect(task: CollectTask) -> Collected:
+    """Collect the sentences of each passage that share enough with the question."""
+    question = parse_question(task.question)
+    entries = []
+    for passage in task.passages:
+        text = evidence.LabelledText(passage.title, passage.text)
+        for one in evidence.worth_noting(evidence.ranked_sentences([text], question), question):
+            line = folded(one.text)
+            entries.append(Entry(item="", text=line, passage=passage.number, quote=one.text))
+    return Collected(entries=entries)
 
 
 def _noted(sentences: Mapping[evidence.Sentence, str]) -> list[Finding]:

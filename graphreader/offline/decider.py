@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from graphreader.agent import tasks
+from graphreader.agent.adaptive.sweep import CollectTask
 from graphreader.agent.adaptive.tasks import TurnTask
 from graphreader.agent.decisions import ClaimCheck
 from graphreader.errors import UsageError
@@ -13,7 +14,7 @@ from graphreader.llm.prompts import Prompts
 from graphreader.llm.protocols import Budget, Decision, DecisionResult, Task, TokenCallback
 from graphreader.llm.window import RenderedPrompt, fit
 from graphreader.offline import answering, exploration
-from graphreader.offline.adaptive import take_turn
+from graphreader.offline.adaptive import collect, take_turn
 from graphreader.offline.facts import extraction_of
 from graphreader.reading import OFFLINE
 from graphreader.usage import Usage
@@ -30,6 +31,7 @@ RULES: Mapping[type[Task[Any]], Callable[[Any], Decision]] = {
     tasks.AnswerTask: answering.answer_from_notebooks,
     tasks.ClaimCheckTask: lambda _: ClaimCheck(claims=[], confidence="stated", explanation=""),
     TurnTask: take_turn,
+    CollectTask: collect,
 }
 """The rule that decides each class of task, and its subclasses; other tasks have `by_rule`."""
 

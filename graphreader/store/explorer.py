@@ -23,10 +23,11 @@ from graphreader.store.full_text import (
     SAMPLE,
     TERMS_VERSION,
     FrequentWords,
+    all_terms_query,
     key_element_queries,
     rank_by_words,
 )
-from graphreader.store.records import Neighbor, NodeFacts, Profile
+from graphreader.store.records import Neighbor, NodeFacts, Place, Profile
 from graphreader.store.search import (
     EARLIER_TERMS,
     NOT_INDEXED,
@@ -37,6 +38,7 @@ from graphreader.store.search import (
     nearest_rows,
     search_chunks,
 )
+from graphreader.text.words import terms_of
 
 WORDINGS_OF_A_NODE = 2
 """Key elements that a search reads for each result: some are merged into the same node."""
@@ -246,6 +248,32 @@ class GraphExplorer:
         rows = map(Chunk.of, await self._rows("chunks", documents=documents))
         chunks = {(chunk.document_id, chunk.index): chunk for chunk in rows}
         return [chunks[place] for place in dict.fromkeys(places) if place in chunks]
+
+    async def size(self, limit: int) -> tuple[int, int, int]:
+        """Return the numbers of documents, chunks and tokens, counting at most `limit` chunks."""
+        row = (await self._read("size_of_texts", limit=limit))[0]
+        return row["documents"], row["chunks"], row["tokens"]
+
+    async def places(self, limit: int, documents: Sequence[str] | None = None) -> list[Place]:
+        """Return the places of the first chunks, document by document, without their text.
+
+        With `documents`, ids, only the chunks of these.
+        """
+        rows: list[Any] = await self._rows("places", limit=limit, documents=documents)
+        return [Place(*row) for row in rows]
+
+    async def chunks_with(self, names: Sequence[str], limit: int) -> set[str]:
+        """Return the ids of the chunks that have one of some names or words in text or facts.
+
+        At most `limit` facts and passages are found for the words of each.
+        """
+        frequent = (await self._frequent_words()).facts
+        elements = [found[0].id for found in await self.named(names) if found]
+        terms = filter(None, map(terms_of, names))
+        queries = [all_terms_query(one, self.corpus, frequent) for one in terms]
+        values = {"elements": elements, "queries": list(filter(None, queries)), "limit": limit}
+        rows: list[Any] = await self._rows("chunks_with", **values)
+        return set(rows)
 
     async def outline(self, document: str) -> list[OutlineEntry]:
         """Return the outline of a document by its id, a chunk an entry; at most OUTLINE_CHUNKS."""

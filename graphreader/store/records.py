@@ -45,6 +45,16 @@ class ElementFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A chunk without its text: id, document's id, index in the document, and tokens."""
+
+    id: str
+    document_id: str
+    index: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Neighbor(KeyElementRef):
     """A key element that shares facts with another one; `unread`: it has facts in unread chunks.
 

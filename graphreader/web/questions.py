@@ -18,7 +18,7 @@ from graphreader.llm.protocols import Quota
 from graphreader.pages.page import render, visited_part
 from graphreader.resources import Resources
 from graphreader.runs import RunRequest, with_options
-from graphreader.settings import ModeName
+from graphreader.settings import ModeName, SweepChoice
 from graphreader.web.live_runs import LiveEvent, LiveRun, events_of, first_unseen
 from graphreader.web.problems import problem
 from graphreader.web.services import (
@@ -44,6 +44,12 @@ class Question(BaseModel):
         None, max_length=100, description="Another reader, to compare: `rag-bm25-3`, `full-text`..."
     )
     follow: str | None = Field(None, description="The run that the question follows up.")
+    sweep: SweepChoice | None = Field(
+        None, description="Whether all texts may be read, in place of the server's setting."
+    )
+    sweep_tokens: int | None = Field(
+        None, ge=1, description="Most tokens that a sweep may read, in place of the setting."
+    )
     options: list[Annotated[str, Field(max_length=2_000)]] = Field(
         default_factory=list, max_length=20, description="The answer is one of these."
     )
@@ -72,6 +78,8 @@ async def ask(
         with_options(asked.question, asked.options),
         mode=asked.mode,
         follow=asked.follow,
+        sweep=asked.sweep,
+        sweep_tokens=asked.sweep_tokens,
         stream_answer=True,
     )
     if asked.reader not in (None, "graphreader"):

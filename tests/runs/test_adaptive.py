@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from graphreader.agent.adaptive import results
-from graphreader.agent.adaptive.tasks import Action, Finding, LastTurnTask, Notebook, Turn, TurnTask
+from graphreader.agent.adaptive.notebook import Notebook
+from graphreader.agent.adaptive.tasks import Action, Finding, LastTurnTask, Turn, TurnTask
 from graphreader.agent.events import ChunkRead, FactsRead, FunctionChosen, NoteTaken, RunBegan
 from graphreader.agent.tasks import ChunkTask
 from graphreader.errors import BudgetError
@@ -159,7 +160,8 @@ def test_left_out(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     second, third = run.tasks[1:]
     shown = [one["number"] for one in second.results[0]["passages"]]
 
-    assert (len(shown), len(second.left_out), second.actions) == (2, 5, ())
+    assert (len(shown), second.actions) == (2, ())
+    assert second.results[0]["text"] == "No room for 1.2, 1.3, 1.4, 1.5, 1.6: ask for fewer at once."
     assert third.actions[0].partition(": ")[2] == " ".join(f"[{number}]" for number in shown)
 
 
@@ -326,4 +328,4 @@ def test_little_room() -> None:
     task = TurnTask("q", Notebook(), (), tuple(results), 3).keeping(2)
 
     assert [[one["number"] for one in r["passages"]] for r in task.results] == [["1.0"], ["2.0"]]
-    assert "No room was left for: 1.1." in task.values()["results"]
+    assert "No room for 1.1: ask for fewer at once." in task.values()["results"]

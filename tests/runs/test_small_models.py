@@ -12,7 +12,8 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from graphreader.agent.adaptive.tasks import Notebook, TurnTask
+from graphreader.agent.adaptive.notebook import Notebook
+from graphreader.agent.adaptive.tasks import TurnTask
 from graphreader.agent.tasks import FactGroup, FactsTask, InitialNodesTask, NeighborTask, PlanTask
 from graphreader.errors import DecisionError, ModelUnavailableError, ReplyError
 from graphreader.graph_reader import GraphReader

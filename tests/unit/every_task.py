@@ -3,7 +3,9 @@
 from typing import Any
 
 from graphreader.agent import tasks as agent_tasks
-from graphreader.agent.adaptive.tasks import LastTurnTask, Notebook, ShownPassage, TurnTask
+from graphreader.agent.adaptive.notebook import GroupTask, Notebook
+from graphreader.agent.adaptive.sweep import CollectTask, SweptPassage
+from graphreader.agent.adaptive.tasks import LastTurnTask, ShownPassage, TurnTask
 from graphreader.baselines.answering import (
     Excerpt,
     FullTextChoiceTask,
@@ -62,6 +64,8 @@ TASKS: list[Task[Any]] = [
     agent_tasks.JoinTask(QUESTION, "Find the painter.", (TEXT, "Bede.")),
     TurnTask(*TURN, 3),
     LastTurnTask(*TURN, 0),
+    CollectTask(QUESTION, "painters", (SweptPassage("1.0", "Bridges", TEXT),)),
+    GroupTask(QUESTION, ("Ada: Ada built it.", "Ada Byron: Ada Byron built a bridge."), 500),
     PassagesTask(QUESTION, EXCERPTS),
     RefusablePassagesTask(QUESTION, EXCERPTS),
     PassagesChoiceTask(QUESTION, EXCERPTS, OPTIONS),

@@ -1,6 +1,7 @@
 """The turns of mode `adaptive` without a model."""
 
-from graphreader.agent.adaptive.tasks import Notebook, Result, ShownPassage, Turn, TurnTask
+from graphreader.agent.adaptive.notebook import Notebook
+from graphreader.agent.adaptive.tasks import Result, ShownPassage, Turn, TurnTask
 from graphreader.offline.decider import OfflineDecider
 
 QUESTION = "Where was the author of The Salt Road born?"

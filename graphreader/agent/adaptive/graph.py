@@ -54,7 +54,7 @@ def wire_adaptive(
         graph.add_node(name, nodes[name])
     graph.add_node("explore", compile_path(nodes, context_schema, step_by_step=step_by_step))
     graph.add_edge(START, "search")
-    graph.add_edge("search", "turn")
+    graph.add_conditional_edges("search", after_search, ["act", "turn"])
     graph.add_conditional_edges("turn", after_turn, AFTER_TURN)
     graph.add_edge("act", "turn")
     graph.add_conditional_edges("choose_nodes", send_needed_paths, ["explore", "act"])
@@ -66,6 +66,11 @@ def wire_adaptive(
         checkpointer=checkpointer,
         interrupt_before=["turn"] if step_by_step else [],
     )
+
+
+async def after_search(state: AdaptiveState) -> str:
+    """The node after the first search: a turn, or the sweep with which the run begins."""
+    return "act" if state["pending"] else "turn"
 
 
 # Asynchronous, because LangGraph runs other routes in a thread (see `agent.graph`).

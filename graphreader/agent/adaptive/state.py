@@ -3,24 +3,17 @@
 from dataclasses import asdict
 from typing import Any
 
-from typing_extensions import TypedDict
-
-from graphreader.agent.adaptive.tasks import Notebook, Result
+from graphreader.agent.adaptive.notebook import (
+    KeptFinding,
+    Notebook,
+    finding_lines,
+    room_of,
+)
+from graphreader.agent.adaptive.tasks import Result
 from graphreader.agent.state import Costs, NodeRef, Plain, RunState, Seen
 from graphreader.reading import FunctionCall, Stopped
-from graphreader.tokens import count
 
 OWN_PATH = 1  # the turns count as this path; exploring paths come after it
-
-_NOTEBOOK_TOKENS = 900  # tokens of findings in a prompt; longer findings are shown without quotes
-
-
-class KeptFinding(TypedDict):
-    """A finding; `quote` is the index of its verified quote in the run's quotes, or None."""
-
-    text: str
-    passage: str
-    quote: int | None
 
 
 class AdaptiveState(RunState, total=False):
@@ -28,8 +21,9 @@ class AdaptiveState(RunState, total=False):
 
     `documents` are the ids of documents, by number; `passages` the ids of the chunks that were
     shown, by number. `turn` counts the turns that were taken, `stalled` the latest ones without a
-    finding; `pending` are the actions of the latest, `thoughts` its notes. `draft` is the final
-    answer before its claims are checked. The fields of a path (`PathState`) stand for the turns.
+    finding; `pending` are the actions of the latest, `thoughts` its notes. `swept` are the
+    sweeps so far, each by the sentence on its coverage. `draft` is the final answer before its
+    claims are checked. The fields of a path (`PathState`) stand for the turns.
     """
 
     path: int
@@ -49,6 +43,8 @@ class AdaptiveState(RunState, total=False):
     absent: list[str]
     findings: list[KeptFinding]
     thoughts: str
+    swept: list[str]
+    texts: str
     turn: int
     turns_left: int
     stalled: int
@@ -77,6 +73,7 @@ def first_state(question: str) -> AdaptiveState:
         "absent": [],
         "findings": [],
         "thoughts": "",
+        "swept": [],
         "turn": 0,
         "stalled": 0,
         "plan": "",
@@ -86,23 +83,9 @@ def first_state(question: str) -> AdaptiveState:
     }
 
 
-def notebook_of(state: AdaptiveState) -> Notebook:
-    """The notebook for prompts; if it is too long, without quotes, then without old findings.
-
-    Each finding names its passage.
-    """
-    findings = [_with_quote(one, state["quotes"]) for one in state["findings"]]
-    if count("\n".join(findings)) > _NOTEBOOK_TOKENS:
-        findings = [f"{one['text']} [{one['passage']}]" for one in state["findings"]]
-    first = 0
-    while count("\n".join(findings[first:])) > _NOTEBOOK_TOKENS:
-        first += 1
-    return Notebook(
-        tuple(state["needs"]), tuple(state["absent"]), tuple(findings), state["thoughts"], first
-    )
-
-
-def _with_quote(finding: KeptFinding, quotes: list[Plain]) -> str:
-    place = finding["quote"]
-    quote = "" if place is None else f": “{quotes[place]['quote']}”"
-    return f"{finding['text']} [{finding['passage']}{quote}]"
+def notebook_of(state: AdaptiveState, window: int) -> Notebook:
+    """The notebook for prompts: each finding with its passages, and its quote if there is room."""
+    room = room_of(window, swept=bool(state.get("swept")))
+    lines, first = finding_lines(state["findings"], state["quotes"], room)
+    needs, absent = tuple(state["needs"]), tuple(state["absent"])
+    return Notebook(needs, absent, tuple(lines), state["thoughts"], first)

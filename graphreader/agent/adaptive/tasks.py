@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, NotRequired, Self, TypedDict
 from pydantic import Field
 
 from graphreader import tokens
+from graphreader.agent.adaptive.notebook import Notebook
 from graphreader.llm.protocols import Decision, Task, bulleted, folded
 from graphreader.reading import Confidence
 from graphreader.usage import Phase
@@ -51,10 +52,21 @@ class Action(Decision):
     within: str = ""
 
 
+class Conflict(Decision):
+    """A contradiction between findings, of which two sides are named by their numbers."""
+
+    about: str
+    findings: list[int]
+
+
 class Turn(Decision):
-    """The decision of a turn: the update of the notebook, and actions or an answer."""
+    """The decision of a turn: the update of the notebook, and actions or an answer.
+
+    Numbers of findings are as in the prompt; the new ones are numbered on.
+    """
 
     findings: list[Finding]
+    struck: list[int] = Field(default_factory=list)
     needs: list[str] = Field(default_factory=list)
     absent: list[str] = Field(default_factory=list)
     notes: str = ""
@@ -63,6 +75,7 @@ class Turn(Decision):
     explanation: str = ""
     confidence: Confidence = "stated"
     rests_on: list[int] = Field(default_factory=list)
+    conflicts: list[Conflict] = Field(default_factory=list)
 
     @property
     def is_final(self) -> bool:
@@ -96,38 +109,12 @@ class Result(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Notebook:
-    """The notes of a run: needs, findings with the passages and quotes that support them, notes.
-
-    Findings before `first` are not shown.
-    """
-
-    needs: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
-    findings: tuple[str, ...] = ()
-    notes: str = ""
-    first: int = 0
-
-    def shown(self) -> str:
-        """The parts that are not empty; findings are numbered."""
-        numbers = range(self.first + 1, len(self.findings) + 1)
-        findings = [f"[{n}] {folded(self.findings[n - 1])}" for n in numbers]
-        parts = {
-            "Missing": bulleted(self.needs) if self.needs else "",
-            "Not in the texts": bulleted(self.absent) if self.absent else "",
-            "Findings": "\n".join(findings),
-            "Notes": self.notes.strip(),
-        }
-        return "\n".join(f"{name}:\n{text}" for name, text in parts.items() if text) or "(empty)"
-
-
-@dataclass(frozen=True, slots=True)
 class TurnTask(Task[Turn]):
     """Update the notebook from the results, then act or answer.
 
-    Its choices are the passages of all results, in turn the best of each. `left_out` are numbers of
-    passages that did not fit. `turns` is the number of turns left; `earlier` is the exchange that
-    the question follows up, or empty.
+    Its choices are the passages of all results, in turn the best of each; a result names those that
+    did not fit. `turns` is the number of turns left; `earlier` is the exchange that the question
+    follows up, or empty. `texts` is a sentence about the size of the texts, in the first turn.
     """
 
     prompt = "adaptive_turn"
@@ -141,7 +128,7 @@ class TurnTask(Task[Turn]):
     results: tuple[Result, ...]
     turns: int
     earlier: str = ""
-    left_out: tuple[str, ...] = ()
+    texts: str = ""
 
     def values(self) -> dict[str, str]:
         """Question, notebook with the actions so far, results, and the actions still possible."""
@@ -149,8 +136,6 @@ class TurnTask(Task[Turn]):
         actions = self.actions[-_LATEST_ACTIONS:]
         done = f"\nActions so far:\n{bulleted(actions)}" if actions else ""
         results = [_shown(result) for result in self.results]
-        if self.left_out:
-            results.append(f"No room was left for: {', '.join(self.left_out)}.")
         return {
             "question": question,
             "notebook": self.notebook.shown() + done,
@@ -182,21 +167,14 @@ class TurnTask(Task[Turn]):
             for rank in range(len(result["passages"]))
         )[:number]
         kept = [sum(at == one for _, at in places) for one in range(len(self.results))]
-        results: list[Result] = [
-            {**result, "passages": result["passages"][:count]}
-            for result, count in zip(self.results, kept, strict=True)
-        ]
-        dropped = [
-            passage["number"]
-            for result, count in zip(self.results, kept, strict=True)
-            for passage in result["passages"][count:]
-        ]
-        return replace(self, results=tuple(results), left_out=(*self.left_out, *dropped))
+        results = tuple(map(_shortened, self.results, kept))
+        return replace(self, results=results)
 
     def _outlook(self) -> str:
         if not self.turns:
             return "This is the last turn: answer now, with what there is."
-        return f"Turns left after this one: {self.turns}."
+        left = f"Turns left after this one: {self.turns}."
+        return f"{self.texts}\n{left}" if self.texts else left
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,3 +191,19 @@ def _shown(result: Result) -> str:
         for one in result["passages"]
     ]
     return "\n".join([f"{folded(result['action'])}:", *passages, *filter(None, [result["text"]])])
+
+
+def _shortened(result: Result, number: int) -> Result:
+    """A copy of a result with its best passages, and the numbers of those without room."""
+    passages = result["passages"]
+    if number >= len(passages):
+        return result
+    left = ", ".join(one["number"] for one in passages[number:])
+    line = f"No room for {left}: ask for fewer at once."
+    text = "\n".join(filter(None, [result["text"], line]))
+    return {**result, "passages": passages[:number], "text": text}
+
+
+def passage_number(passage: str) -> str:
+    """The number of a passage without brackets or other marks around it."""
+    return passage.strip(" []().#")

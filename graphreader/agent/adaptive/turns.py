@@ -16,14 +16,21 @@ from graphreader.agent.adaptive.actions import (
     action_text,
     totals,
 )
+from graphreader.agent.adaptive.notebook import (
+    KeptFinding,
+    is_long,
+    put_together,
+    quotes_of,
+    room_of,
+)
 from graphreader.agent.adaptive.results import ResultWriter, listed_facts
 from graphreader.agent.adaptive.state import (
     OWN_PATH,
     AdaptiveState,
-    KeptFinding,
     first_state,
     notebook_of,
 )
+from graphreader.agent.adaptive.sweep import Sweep
 from graphreader.agent.adaptive.tasks import (
     MAX_ACTIONS,
     Action,
@@ -32,11 +39,12 @@ from graphreader.agent.adaptive.tasks import (
     ShownPassage,
     Turn,
     TurnTask,
+    passage_number,
 )
 from graphreader.agent.answering import AnswerStream, checked_answer
 from graphreader.agent.citations import add_quotes
-from graphreader.agent.context import RunContext, Update, wasted_costs
-from graphreader.agent.decisions import Answer, CitedClaim
+from graphreader.agent.context import Limits, RunContext, Update, wasted_costs
+from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.events import (
     ChunkRead,
     FactsRead,
@@ -51,6 +59,7 @@ from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.state import CALLS, CITATIONS, Costs, Plain, add_costs, add_seen, path_result
 from graphreader.documents import KeyElementRef
 from graphreader.errors import BudgetError, DecisionError, ReplyError
+from graphreader.llm.protocols import folded
 from graphreader.reading import FunctionCall, Stopped
 from graphreader.store.search import SearchResult
 from graphreader.text.lines import Span
@@ -59,6 +68,7 @@ from graphreader.text.numbered_sentences import NumberedSentences
 
 STALLED = 2  # turns in a row without a finding, after which paths explore
 FEWEST_PATHS = 2
+MOST_COUNTED = 5_000  # chunks that are counted for the size of the texts
 NODES_A_NEED = 10  # key elements that are searched for each need
 
 
@@ -69,16 +79,20 @@ class AdaptiveNodes:
         self._context = context
 
     async def search(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
-        """Search for the question itself; where the corpus is one document, outline it, too."""
+        """Search for the question itself; where the corpus is one document, outline it, too.
+
+        If the run always sweeps, the sweep is the next action.
+        """
         update = first_state(state["question"])
         runner, writer = ActionRunner(self._context), ResultWriter([], (), {})
         followed = " ".join(exchange_texts(state.get("earlier", ""))[:2])  # question and answer
         queries = [one for one in (state["question"], followed) if one]
         explorer = self._context.explorer
-        found, document, note = await asyncio.gather(
+        found, document, note, size = await asyncio.gather(
             runner.search(queries, PASSAGES_AT_FIRST),
             explorer.only_document(),
             explorer.search_note(),
+            explorer.size(MOST_COUNTED),
         )
         results = [
             writer.result(_searched(query), _outcome(one), is_search=True)
@@ -91,8 +105,16 @@ class AdaptiveNodes:
         (call,) = CALLS.validate_python(update["functions"])
         runtime.stream_writer(NodesChosen((call.at,)))
         runtime.stream_writer(FunctionChosen(OWN_PATH, call.at, call))
-        notes = [note] if note else []
-        return {**update, "documents": writer.documents, "results": results, "notes": notes}
+        always = self._context.limits.sweep == "always"
+        sweep = Action(function="sweep", argument=state["question"])
+        return {
+            **update,
+            "documents": writer.documents,
+            "results": results,
+            "notes": [note] if note else [],
+            "texts": _size_sentence(size, self._context.limits),
+            "pending": [sweep.model_dump()] if always else [],
+        }
 
     async def turn(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
         """Take the decision of a turn: update the notebook, then act or answer."""
@@ -100,6 +122,7 @@ class AdaptiveNodes:
         shown = [passage for result in task.results for passage in result["passages"]]
         self._announce(shown, runtime)
         passages = state["passages"] | {one["number"]: one["chunk"] for one in shown}
+        kept = [one for n, one in enumerate(state["findings"], 1) if n not in {*decision.struck}]
         findings, quotes = await self._verify(state, decision, passages, shown)
         number = state["turn"] + 1
         # The first search is none of the decision's actions.
@@ -111,11 +134,11 @@ class AdaptiveNodes:
         noted: AdaptiveState = {
             "needs": decision.needs,
             "absent": list(dict.fromkeys([*state["absent"], *decision.absent])),
-            "findings": [*state["findings"], *findings],
+            "findings": [*kept, *findings],
             "quotes": quotes,
             "thoughts": decision.notes,
         }
-        notebook = notebook_of({**state, **noted}).shown()
+        notebook = notebook_of({**state, **noted}, self._context.limits.window).shown()
         if number == 1 and decision.needs:
             runtime.stream_writer(PlanMade("; ".join(decision.needs), tuple(decision.needs)))
         if notebook != state["notebook"]:
@@ -131,7 +154,7 @@ class AdaptiveNodes:
             "results": [],
             "actions": [*state["actions"], *latest],
             "turn": number,
-            "stalled": 0 if findings else state["stalled"] + 1,
+            "stalled": 0 if _is_progress(state, decision, findings) else state["stalled"] + 1,
             "turns_left": task.turns,
             "costs": costs,
             "own_costs": add_costs(state["own_costs"], costs),
@@ -139,24 +162,60 @@ class AdaptiveNodes:
         }
         if chosen:
             return update
-        earlier = [n for n in decision.rests_on if 1 <= n <= len(state["findings"])]
-        new = range(len(state["findings"]) + 1, len(noted["findings"]) + 1)
+        numbered = [*state["findings"], *findings]  # as the decision numbers them
+        places = {id(one): place for place, one in enumerate(noted["findings"])}
+
+        def named(numbers: Sequence[int]) -> list[int]:
+            valid = (numbered[n - 1] for n in numbers if 1 <= n <= len(numbered))
+            return [places[id(one)] for one in valid if id(one) in places]
+
         draft = decision.model_dump(include={"answer", "explanation", "confidence", "notes"})
-        draft["rests_on"] = list(dict.fromkeys([*earlier, *new]))
+        new = range(len(kept), len(noted["findings"]))
+        draft["rests_on"] = list(dict.fromkeys([*named(decision.rests_on), *new]))
+        draft["conflicts"] = [[one.about, named(one.findings)] for one in decision.conflicts]
         return {**update, "draft": draft, "stopped": stopped, "error": error}
 
     async def act(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
-        """Carry out the actions of the latest turn concurrently."""
+        """Carry out the actions of the latest turn concurrently, then its sweeps.
+
+        If the notebook has become too long, findings about one thing are put together.
+        """
         actions = [Action(**one) for one in state["pending"]]
         runner = ActionRunner(self._context, state["documents"], state["read"])
-        outcomes = await runner.run(actions)
+        outcomes = iter(await runner.run([one for one in actions if one.function != "sweep"]))
         writer = ResultWriter(state["documents"], state["read"], state["seen"])
-        results = [
-            writer.result(action_text(action), outcome, is_search=action.function == "search")
-            for action, outcome in zip(actions, outcomes, strict=True)
-        ]
+        findings, quotes, read = state["findings"], state["quotes"], state["read"]
+        swept, costs = state.get("swept", []), Costs()
+        notes, results, ids = list[str](), list[Result](state["results"]), list[str]()
+        window = self._context.limits.window
+        for action in actions:
+            text = action_text(action)
+            if action.function != "sweep":
+                outcome = next(outcomes)
+                is_search = action.function == "search"
+                results.append(writer.result(text, outcome, is_search=is_search))
+                ids.append(outcome.id)
+                continue
+            sweep = Sweep(
+                self._context,
+                state["question"],
+                writer.documents,
+                writer.number,
+                runtime.stream_writer,
+            )
+            result = await sweep.run(action, quotes, room_of(window, swept=True))
+            results.append({"action": text, "passages": [], "text": result.coverage})
+            ids.append("")
+            costs = add_costs(costs, result.costs)
+            notes.append(f"{text}: {result.coverage}")
+            if not result.is_refused:
+                swept = [*swept, result.coverage]
+                findings = [*findings, *result.findings]
+                quotes, read = result.quotes or quotes, [*read, *result.read]
+        room = room_of(window, swept=bool(swept))
+        if not costs and is_long(findings, room):
+            findings, costs = await put_together(self._context, state["question"], findings, room)
         chosen = state["functions"][-len(actions) :]
-        ids = [outcome.id for outcome in outcomes]
         functions = [
             *state["functions"][: -len(actions)],
             *({**one, "id": id_} for one, id_ in zip(chosen, ids, strict=True)),
@@ -166,6 +225,13 @@ class AdaptiveNodes:
             "functions": functions,
             "results": results,
             "pending": [],
+            "findings": findings,
+            "quotes": quotes,
+            "read": list(dict.fromkeys(read)),
+            "swept": swept,
+            "notes": notes,
+            "costs": costs,
+            "own_costs": add_costs(state["own_costs"], costs),
         }
 
     async def choose_nodes(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
@@ -214,12 +280,13 @@ class AdaptiveNodes:
         """Cite the findings that the answer rests on, and give it."""
         draft, findings = state["draft"], state["findings"]
         quotes = CITATIONS.validate_python(state["quotes"])
-        chosen = [findings[n - 1] for n in draft["rests_on"]] or findings
-        claims = [
-            CitedClaim(
-                claim=one["text"], citations=[] if one["quote"] is None else [one["quote"] + 1]
+        chosen = [findings[place] for place in draft["rests_on"]] or findings
+        claims = [CitedClaim(claim=one["text"], citations=_citations(one)) for one in chosen]
+        contradictions = [
+            CitedContradiction(
+                about=about, citations=[n for place in sides for n in _citations(findings[place])]
             )
-            for one in chosen
+            for about, sides in draft.get("conflicts", [])
         ]
         decision = Answer(
             analysis=draft["notes"],
@@ -227,6 +294,7 @@ class AdaptiveNodes:
             explanation=draft["explanation"],
             confidence=draft["confidence"] if draft["answer"].strip() else "not in the texts",
             claims=claims,
+            contradictions=contradictions,
         )
         update = await checked_answer(self._context, state["question"], decision, quotes)
         path = path_result(state, state["own_costs"])
@@ -265,11 +333,12 @@ class AdaptiveNodes:
         left = self._context.limits.calls - state["turn"] - 1
         return (TurnTask if left > 0 else LastTurnTask)(
             question=state["question"],
-            notebook=notebook_of(state),
+            notebook=notebook_of(state, self._context.limits.window),
             actions=tuple(state["actions"]),
             results=tuple(state["results"]),
             turns=max(0, left),
             earlier=state.get("earlier", ""),
+            texts="" if state["turn"] else state.get("texts", ""),
         )
 
     async def _verify(
@@ -283,7 +352,7 @@ class AdaptiveNodes:
 
         A quote from a fact that was `shown` becomes the sentence that the fact comes from.
         """
-        numbers = [_number(one.passage) for one in decision.findings]
+        numbers = [passage_number(one.passage) for one in decision.findings]
         cited = list(dict.fromkeys(passages[number] for number in numbers if number in passages))
         texts = await asyncio.gather(*map(self._context.explorer.chunk, cited))
         chunks = dict(zip(cited, texts, strict=True))
@@ -326,13 +395,33 @@ def _outcome(found: SearchResult) -> Outcome:
     return Outcome(hits, " ".join(totals(found.mentions, hits)) if hits else NOTHING)
 
 
+def _size_sentence(size: tuple[int, int, int], limits: Limits) -> str:
+    """A sentence about the size of the texts, and how much of them a sweep may read."""
+    documents, chunks, tokens = size
+    least = "more than " if chunks >= MOST_COUNTED else ""
+    one = (
+        f"The texts: {documents:,} documents, {least}{chunks:,} passages, {least}{tokens:,} tokens."
+    )
+    if limits.sweep == "never":
+        return f"{one} No sweep is allowed."
+    return f"{one} A sweep may read up to {limits.sweep_tokens:,} tokens."
+
+
+def _is_progress(state: AdaptiveState, decision: Turn, findings: Sequence[KeptFinding]) -> bool:
+    """Whether a turn had findings, and after the first turn left fewer needs open or new ones."""
+    if not findings:
+        return False
+    before = set(map(folded, state["needs"]))
+    return not before or not before <= set(map(folded, decision.needs))
+
+
+def _citations(finding: KeptFinding) -> list[int]:
+    """The numbers of the quotes of a finding, from 1."""
+    return [place + 1 for place in quotes_of(finding)]
+
+
 def _searched(query: str) -> str:
     return action_text(Action(function="search", argument=query))
-
-
-def _number(passage: str) -> str:
-    """The number of a passage without brackets or other marks around it."""
-    return passage.strip(" []().#")
 
 
 def _whole(shown: Sequence[ShownPassage]) -> list[str]:

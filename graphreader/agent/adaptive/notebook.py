@@ -1,0 +1,261 @@
+"""The notebook of mode `adaptive`: findings with their quotes, and how a long one is made shorter.
+
+A finding never vanishes: findings about one thing are put together by decisions, and what a prompt
+has no room for is shown by its name and places, or named by its numbers.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import ClassVar, NotRequired
+
+from typing_extensions import TypedDict
+
+from graphreader.agent.context import RunContext, wasted_costs
+from graphreader.agent.state import Costs, Plain, add_costs
+from graphreader.errors import CutOffError, DecisionError, WindowError
+from graphreader.llm.protocols import Decision, Task, bulleted, folded, numbered
+from graphreader.text.words import fold
+from graphreader.tokens import count
+from graphreader.usage import Phase
+
+LEAST_ROOM = 900  # tokens of findings that every prompt has room for
+MOST_ROUNDS = 3  # rounds in which a list of findings is put together
+MOST_AT_ONCE = 3000  # tokens of findings that one decision puts together
+
+
+class KeptFinding(TypedDict):
+    """A finding. `quote` and `more` are the indexes of its verified quotes in the run's quotes.
+
+    `passage` names its passages ("3.12, 3.14"); `item` is the name of its thing, if it has one.
+    """
+
+    text: str
+    passage: str
+    quote: int | None
+    more: NotRequired[list[int]]
+    item: NotRequired[str]
+
+
+def quotes_of(finding: KeptFinding) -> list[int]:
+    """The indexes of the quotes of a finding in the run's quotes."""
+    first = [] if finding["quote"] is None else [finding["quote"]]
+    return [*first, *finding.get("more", [])]
+
+
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """The notes of a run: needs, findings with the passages and quotes that support them, notes.
+
+    Findings are lines in order; findings before `first` are not shown.
+    """
+
+    needs: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    notes: str = ""
+    first: int = 0
+
+    def shown(self) -> str:
+        """The parts that are not empty; findings are numbered."""
+        numbers = range(self.first + 1, len(self.findings) + 1)
+        findings = [f"[{n}] {folded(self.findings[n - 1])}" for n in numbers]
+        if self.first:
+            findings.insert(0, f"([1] to [{self.first}] are kept, but there is no room for them.)")
+        parts = {
+            "Missing": bulleted(self.needs) if self.needs else "",
+            "Not in the texts": bulleted(self.absent) if self.absent else "",
+            "Findings": "\n".join(findings),
+            "Notes": self.notes.strip(),
+        }
+        return "\n".join(f"{name}:\n{text}" for name, text in parts.items() if text) or "(empty)"
+
+
+def room_of(window: int, *, swept: bool = False) -> int:
+    """The tokens of findings in a prompt; after a sweep there are few results beside them."""
+    return max(LEAST_ROOM, window * 9 // 20 if swept else window // 4)
+
+
+def finding_lines(
+    findings: Sequence[KeptFinding], quotes: Sequence[Plain], room: int
+) -> tuple[list[str], int]:
+    """Write findings in at most `room` tokens; returns the lines, and how many have no room.
+
+    A long notebook has no quotes, then only the names and places of things that have a name.
+    """
+    lines: list[str] = []
+    for line in (_with_quote, _with_places, _named):
+        lines = [line(one, quotes) for one in findings]
+        if count("\n".join(lines)) <= room:
+            return lines, 0
+    sizes = [count(line) + 1 for line in lines]
+    first, size = 0, sum(sizes)
+    while size > room and first < len(lines) - 1:
+        size -= sizes[first]
+        first += 1
+    return lines, first
+
+
+def is_long(findings: Sequence[KeptFinding], room: int) -> bool:
+    """Whether findings have no room even without their quotes."""
+    return count("\n".join(_with_places(one, ()) for one in findings)) > room
+
+
+def _with_quote(finding: KeptFinding, quotes: Sequence[Plain]) -> str:
+    place = finding["quote"]
+    quote = "" if place is None else f": “{quotes[place]['quote']}”"
+    return f"{finding['text']} [{finding['passage']}{quote}]"
+
+
+def _with_places(finding: KeptFinding, _: Sequence[Plain]) -> str:
+    return f"{finding['text']} [{finding['passage']}]"
+
+
+def _named(finding: KeptFinding, quotes: Sequence[Plain]) -> str:
+    item = finding.get("item")
+    return f"{item} [{finding['passage']}]" if item else _with_places(finding, quotes)
+
+
+class Group(Decision):
+    """Findings about one thing, by number, and one sentence in their place."""
+
+    findings: list[int]
+    item: str
+    text: str
+
+
+class Grouped(Decision):
+    """The groups of findings that are put together."""
+
+    groups: list[Group]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTask(Task[Grouped]):
+    """Put findings about one thing together; with `room`, a number of tokens, by larger topics."""
+
+    prompt = "group"
+    decision = Grouped
+    phase: ClassVar[Phase] = "explore"
+    reply_tokens = 3000
+    question: str
+    findings: tuple[str, ...]
+    room: int = 0
+
+    def values(self) -> dict[str, str]:
+        """The question, the findings with numbers, and the room if it is short."""
+        room = (
+            f"\n\nThere is room for about {self.room * 3 // 4} words in all. For a summary put "
+            "what belongs together into one finding by topic, until it fits; for a list keep "
+            "each item, in as few words as possible."
+        )
+        return {
+            "question": self.question,
+            "findings": numbered([folded(one) for one in self.findings]),
+            "room": room if self.room else "",
+        }
+
+    def by_rule(self) -> Grouped:
+        """Put nothing together."""
+        return Grouped(groups=[])
+
+
+_Placed = tuple[int, KeptFinding]
+"""A finding with its place in the order of all."""
+
+
+async def put_together(
+    context: RunContext, question: str, findings: Sequence[KeptFinding], room: int
+) -> tuple[list[KeptFinding], Costs]:
+    """Put findings about one thing together, side by side, until they fit `room` or stay apart.
+
+    No finding is lost: what no decision names, or a failed decision was to put together, stays as
+    it is. Returns the findings in their order, and the cost.
+    """
+    kept, costs = list(enumerate(findings)), Costs()
+    for number in range(MOST_ROUNDS):
+        before = len(kept)
+        short = room if number else 0  # first what is one thing, whatever the room
+        batches = _batches(kept, min(context.limits.window // 2, MOST_AT_ONCE))
+        results = await asyncio.gather(
+            *(_grouped(context, question, batch, short) for batch in batches)
+        )
+        kept = [one for own, _ in results for one in own]
+        for _, cost in results:
+            costs = add_costs(costs, cost)
+        fits = not is_long([one for _, one in kept], room)
+        if (fits and len(batches) == 1) or (number and len(kept) == before):
+            break
+    return [one for _, one in sorted(kept, key=lambda pair: pair[0])], costs
+
+
+async def _grouped(
+    context: RunContext, question: str, findings: Sequence[_Placed], room: int
+) -> tuple[list[_Placed], Costs]:
+    """Put findings together by one decision, or by two if its reply or prompt is too long."""
+    lines = tuple(_numbered_line(one) for _, one in findings)
+    task = GroupTask(question, lines, room)
+    if len(findings) < 2:
+        return list(findings), {}
+    try:
+        decision, _, costs = await context.decide(task)
+    except (CutOffError, WindowError) as error:
+        half, costs = len(findings) // 2, wasted_costs(error, task.phase)
+        parts = [
+            await _grouped(context, question, part, room // 2)
+            for part in (findings[:half], findings[half:])
+        ]
+        for _, cost in parts:
+            costs = add_costs(costs, cost)
+        return [one for own, _ in parts for one in own], costs
+    except DecisionError as error:
+        return list(findings), wasted_costs(error, task.phase)
+    together: list[_Placed] = []
+    taken = set[int]()
+    for group in decision.groups:
+        numbers = [n for n in dict.fromkeys(group.findings) if 1 <= n <= len(findings)]
+        members = [findings[n - 1] for n in numbers if n not in taken]
+        if members:
+            taken.update(numbers)
+            together.append((min(at for at, _ in members), _joined(group, members)))
+    rest = [one for n, one in enumerate(findings, 1) if n not in taken]
+    return [*together, *rest], costs
+
+
+def _joined(group: Group, members: Sequence[_Placed]) -> KeptFinding:
+    """One finding with the places and quotes of all members."""
+    first = members[0][1]
+    passages = dict.fromkeys(
+        place for _, one in members for place in one["passage"].split(", ") if place
+    )
+    quotes = list(dict.fromkeys(chain.from_iterable(quotes_of(one) for _, one in members)))
+    joined: KeptFinding = {
+        "text": folded(group.text) or first["text"],
+        "passage": ", ".join(passages),
+        "quote": quotes[0] if quotes else None,
+        "more": quotes[1:],
+    }
+    if item := folded(group.item) or first.get("item", ""):
+        joined["item"] = item
+    return joined
+
+
+def _numbered_line(finding: KeptFinding) -> str:
+    item = finding.get("item")
+    text = finding["text"]
+    return f"{item}: {text}" if item and item not in text else text
+
+
+def _batches(findings: Iterable[_Placed], most: int) -> list[list[_Placed]]:
+    """Divide findings into batches of at most `most` tokens, things of like names together."""
+    batches: list[list[_Placed]] = []
+    size = most
+    for one in sorted(findings, key=lambda pair: fold(pair[1].get("item", ""))):
+        tokens = count(_numbered_line(one[1])) + 4
+        if size + tokens > most:
+            batches.append([])
+            size = 0
+        batches[-1].append(one)
+        size += tokens
+    return batches
