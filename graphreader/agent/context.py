@@ -51,6 +51,11 @@ class Limits:
     sweep: SweepChoice = "auto"
     sweep_tokens: int = 100_000
 
+    @property
+    def path_decisions(self) -> int:
+        """The most decisions of a path: its calls, and one on a chunk that the last call chose."""
+        return self.calls + 1
+
 
 MOST_VECTORS = 256
 """Vectors of queries that are kept; one of 1,536 numbers takes about 50 KB."""

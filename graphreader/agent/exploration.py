@@ -127,7 +127,10 @@ class Exploration:
         return quotes
 
     async def explore_chunks(self, state: PathState, runtime: Runtime[None]) -> Update:
-        """Read the first chunks of the queue, short chunks together, and go on (figure 10)."""
+        """Read the first chunks of the queue, short chunks together, and go on (figure 10).
+
+        Of the chunks that the last call chose, the first is noted, and the path ends.
+        """
         chunks = await self._next_chunks(state["queue"])
         if not chunks:
             first, *rest = state["queue"]
@@ -144,18 +147,20 @@ class Exploration:
             runtime.stream_writer(ChunkRead(state["path"], name, *place))
         decision: ChunkDecision
         decision, _, costs = await self._context.decide(task)
-        title = refs[-1]["document"]
-        argument, queue = _queue_adjacent(chunks[-1], title, decision.function, rest, read)
-        at = "; ".join((task.label, *task.labels_together))
-        call = chosen_function(state, decision, argument, at, chunks[0].id)
+        update: Update = {"queue": [], "stopped": "call_limit"}
+        if self._calls_left(state) >= 0:
+            title = refs[-1]["document"]
+            argument, queue = _queue_adjacent(chunks[-1], title, decision.function, rest, read)
+            at = "; ".join((task.label, *task.labels_together))
+            call = chosen_function(state, decision, argument, at, chunks[0].id)
+            update = {**self.count_call(state, call, runtime, queue), "queue": queue}
         quotes = state["quotes"]
         for chunk in chunks:
             quotes = add_quotes(quotes, chunk, decision.quotes)
         return {
-            **self.count_call(state, call, runtime, queue),
+            **update,
             **await self._update_notebook(state, decision.notebook, costs, runtime),
             "quotes": quotes,
-            "queue": queue,
             "read": read,
         }
 
@@ -246,7 +251,7 @@ class Exploration:
         runtime: Runtime[None],
         queue: Sequence[QueuedChunk] = (),
     ) -> Update:
-        """Count the call; `termination`, or the call limit with an empty queue, ends the path."""
+        """Count the call; `termination`, or the last call with an empty queue, ends the path."""
         runtime.stream_writer(FunctionChosen(state["path"], state["node"]["name"], call))
         functions = [*state["functions"], asdict(call)]
         stopped = None

@@ -4,7 +4,7 @@ Everything that differs between modes is a field of `Mode`, so a new mode is a n
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -97,7 +97,7 @@ TYPICAL_TURNS = 2  # of mode `adaptive`: measured 1.3 to 3
 
 
 def _paper_decisions(limits: Limits, is_typical: bool) -> Decisions:
-    calls = min(TYPICAL_CALLS, limits.calls) if is_typical else limits.calls
+    calls = min(TYPICAL_CALLS, limits.calls) if is_typical else limits.path_decisions
     return (
         ("plan", PlanTask, 1),
         ("select", InitialNodesTask, 1),
@@ -109,7 +109,8 @@ def _paper_decisions(limits: Limits, is_typical: bool) -> Decisions:
 def _adaptive_decisions(limits: Limits, is_typical: bool) -> Decisions:
     """The decisions of the turns, the last of which answers, and of the paths, typically none."""
     turns = min(TYPICAL_TURNS, limits.calls) if is_typical else limits.calls
-    path_calls = 0 if is_typical else limits.initial_nodes * PATH_CALLS
+    path_limits = replace(limits, calls=PATH_CALLS)
+    path_calls = 0 if is_typical else limits.initial_nodes * path_limits.path_decisions
     return (("explore", TurnTask, turns - 1 + path_calls), ("answer", TurnTask, 1))
 
 

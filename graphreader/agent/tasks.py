@@ -241,7 +241,7 @@ D = TypeVar("D", bound=Decision)
 class ExploringTask(Task[D]):
     """The common fields of a path's tasks; `actions` are descriptions of earlier functions.
 
-    With `calls_left` below 0 the chunks of the last call are only noted. The `choices` are
+    With `calls_left` below 0 a chunk of the last call is only noted. The `choices` are
     actions and the task's items in turn; `forgotten` actions and `remaining` items are not shown.
     """
 
@@ -293,12 +293,12 @@ class ExploringTask(Task[D]):
         }
 
     def _calls(self) -> str:
-        """A sentence on the calls that are left, and the functions that are still possible."""
+        """A sentence on the calls that are left, and on the effect of the last one."""
         if self.calls_left > 0:
             return f"Calls left after this one: {self.calls_left}."
         if self.calls_left == 0:
             return f"This is the last call: {self.last_call}."
-        return "No call is left: choose search_more, which reads what waits, or termination."
+        return "No call is left: the search ends with your notes, whatever you choose."
 
 
 BULLET = "- "  # before each fact in a list
@@ -367,7 +367,7 @@ class FactsTask(ExploringTask[decisions.FactsDecision]):
     """The task to read a page of a node's facts (figure 9); `unlisted` facts are on no page."""
 
     prompt = "atomic_facts"
-    last_call = "read_chunk is still carried out, anything else ends the search"
+    last_call = "read_chunk still reads the first of your chunks, anything else ends the search"
     decision = decisions.FactsDecision
     reply_tokens = 1200
     fewest = 1
@@ -429,7 +429,7 @@ class ChunkTask(ExploringTask[decisions.ChunkDecision]):
 
     prompt = "chunk"
     decision = decisions.ChunkDecision
-    last_call = "a chunk that you choose, and those that wait, are still read"
+    last_call = "one more chunk, the one that you choose or the first that waits, is still read"
     reply_tokens = 1600
     ranked = "queued"
     label: str
@@ -461,12 +461,6 @@ class ChunkTask(ExploringTask[decisions.ChunkDecision]):
             "around": " ".join(around),
             "text": "\n\n".join([self.text, *texts]),
         }
-
-    def problem(self, decision: decisions.ChunkDecision) -> str | None:
-        """Reject the reading of a further chunk if no call is left."""
-        if self.calls_left < 0 and decision.function not in ("search_more", "termination"):
-            return "No call is left: choose search_more or termination."
-        return None
 
     @property
     def texts(self) -> tuple[tuple[str, str], ...]:

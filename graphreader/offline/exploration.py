@@ -103,7 +103,7 @@ def read_chunk(task: tasks.ChunkTask) -> decisions.ChunkDecision:
     if evidence.covers(_lines_of(notebook), question):
         decision.function = "termination"
         decision.rationale = "The notes hold every word that the question asks for."
-    elif len(quotes) == 1 and not task.queued and task.calls_left >= 0:
+    elif len(quotes) == 1 and not task.queued:
         before, _, after = (part.strip() for part in task.text.partition(quotes[0]))
         if before and not after and task.has_subsequent:
             decision.function = "read_subsequent_chunk"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from graphreader.agent import decisions, exploration
+from graphreader.agent.context import Limits
 from graphreader.agent.decisions import InitialNodes, ProposedNode
 from graphreader.agent.events import (
     ChunkRead,
@@ -21,6 +22,7 @@ from graphreader.agent.events import (
     QuestionAnswered,
 )
 from graphreader.agent.exploration import Exploration
+from graphreader.agent.modes import MODES
 from graphreader.agent.tasks import (
     AnswerTask,
     ChunkTask,
@@ -65,6 +67,7 @@ class Asked:
 
 
 Ask = Callable[..., Asked]
+DOC = Path(__file__).parents[2] / "docs" / "models-and-cost.md"
 
 
 @pytest.fixture
@@ -100,6 +103,10 @@ def at_chunk(number: int, function: str) -> Callable[[ChunkTask], Any]:
     return lambda task: world.chunk(
         function if task.label == f"ring, chunk {number}" else "search_more"
     )
+
+
+def quote_all(task: ChunkTask) -> Any:
+    return world.chunk("search_more", "found", [task.text.split(".")[0]])
 
 
 def onwards(task: NeighborTask) -> Any:
@@ -155,20 +162,46 @@ def test_calls(ask: Ask, changes: dict[str, Any], paths: int, calls: int) -> Non
     assert first == changes.get("calls", 10) - 1
 
 
-# Chunks that the last call chose are read and noted; nothing else can be chosen there.
-def test_the_last_chunks_are_read(ask: Ask) -> None:
-    def read(task: ChunkTask) -> Any:
-        assert task.problem(world.chunk("read_subsequent_chunk"))
-        return world.chunk("search_more", f"{task.notebook} {task.label}".strip())
+# Of the chunks that the last call chose, one is read and noted, whatever is chosen there: it is a
+# decision without a call.
+@pytest.mark.parametrize(
+    ("calls", "function", "read"),
+    [
+        (1, "read_subsequent_chunk", "1"),
+        (1, "termination", "1"),
+        (2, "search_more", "10"),
+        (2, "read_subsequent_chunk", "12"),
+    ],
+)
+def test_one_chunk_of_the_last_call_is_read(ask: Ask, calls: int, function: str, read: str) -> None:
+    def choose(task: ChunkTask) -> Any:
+        return world.chunk(function, f"{task.notebook} {task.label}".strip(), [task.text[:20]])
 
-    asked = ask({FactsTask: chunks("0", "1"), ChunkTask: read}, "Beta", calls=1)
-    (task, *_) = asked.tasks(FactsTask)
+    asked = ask({FactsTask: chunks("1", "0"), ChunkTask: choose}, "Beta", calls=calls)
+    last, after = [*asked.tasks(FactsTask), *asked.tasks(ChunkTask)][calls - 1 :]
+    (path,) = asked.reading.paths
 
-    assert "This is the last call: read_chunk is still carried out" in task.values()["calls"]
-    assert "No call is left" in asked.tasks(ChunkTask)[0].values()["calls"]
-    assert asked.chunks == ["ring, chunk 0", "ring, chunk 1"]
-    assert asked.reading.paths[0].notebook == "ring, chunk 0 ring, chunk 1"
-    assert asked.reading.paths[0].stopped == "call_limit"
+    assert "This is the last call: " in last.values()["calls"]
+    assert "No call is left" in after.values()["calls"]
+    assert asked.chunks == [f"ring, chunk {number}" for number in read]
+    assert path.notebook == " ".join(asked.chunks)
+    assert {one.chunk for one in asked.reading.citations} == {int(number) for number in read}
+    assert (path.stopped, path.calls, path.usage.calls) == ("call_limit", calls, calls + 1)
+
+
+# A question takes no more decisions than the mode, the estimate and the docs say.
+def test_most_decisions(ask: Ask) -> None:
+    def first_unread(task: FactsTask) -> Any:
+        (first, *_) = (n for n, group in enumerate(task.groups, 1) if not group.read)
+        return world.facts("read_chunk", [first])
+
+    reading = ask({FactsTask: first_unread, ChunkTask: quote_all, NeighborTask: onwards}).reading
+
+    most = sum(number for *_, number in MODES["paper"].decisions(Limits(), False))
+    assert [path.calls for path in reading.paths] == [10] * 5
+    assert [path.usage.calls for path in reading.paths] == [11] * 5
+    assert reading.usage.calls == most == 58
+    assert f"at most {most}: 11 on each of five paths" in " ".join(DOC.read_text("utf-8").split())
 
 
 # Short chunks that wait are read together, and what is quoted is found in each of them.
