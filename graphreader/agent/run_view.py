@@ -95,8 +95,9 @@ class RunView:
     """A run so far, from its events; `version` counts them.
 
     `run` is the id of a kept run. `paths` is None before the initial nodes are chosen. `waiting`
-    has the reason for a wait, until the next event. `shown` has the chunks in the order in which
-    they were shown, each with the facts that were shown, and None for the whole chunk.
+    has the reason for a wait, and `sweep` the progress of a sweep, until the next event. `shown`
+    has the chunks in the order in which they were shown, each with the facts that were shown, and
+    None for the whole chunk.
     """
 
     corpus: str = ""
@@ -110,6 +111,7 @@ class RunView:
     paths: list[PathView] | None = None
     answer: str = ""
     waiting: str = ""
+    sweep: SweepProgress | None = None
     shown: dict[Place, dict[Fact | None, ShownAt]] = field(default_factory=dict)
 
     def apply(self, event: Event) -> None:
@@ -134,6 +136,7 @@ class RunView:
             case QuestionAnswered(reading=reading):
                 self.reading = reading
             case _:
+                self.sweep = event if isinstance(event, SweepProgress) else None
                 self._path(event.path, getattr(event, "node", "")).apply(event)
                 self._show(event)
 

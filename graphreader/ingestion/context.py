@@ -76,7 +76,9 @@ class DocumentContext:
         place = bisect_right(self._heading_starts, start) - 1
         is_inside = place >= 0 and self._heading_starts[place] >= fact.chunk.start
         heading = self.document.headings[place].title if is_inside else ""
-        speaker = self._speaker(end - 1)  # of a question and its answer: who answers
+        speaker = self._speaker(start) or self._speaker(end - 1)
+        if speaker and self._asks(start, end):
+            speaker = self._speaker(end - 1)  # of a question and its answer: who answers
         when, above = "", self._heading_times[place] if place >= 0 else ""
         if names_time(fact.text):
             when = when_of(fact.text, above or self._date)
@@ -88,6 +90,12 @@ class DocumentContext:
         """The speaker of the turn at a position; "" outside of turns."""
         place = bisect_right(self._turn_starts, position) - 1
         return self._speakers[place] if place >= 0 and position < self._turn_ends[place] else ""
+
+    def _asks(self, start: int, end: int) -> bool:
+        """Whether the first turn of some sentences ends before they do, with a question mark."""
+        place = bisect_right(self._turn_starts, start) - 1
+        turn_end = self._turn_ends[place] if place >= 0 else end
+        return turn_end < end and self.document.text[start:turn_end].rstrip().endswith(("?", "？"))
 
     def shown(self, start: int, end: int) -> str:
         """The context of the text from `start` to `end` for a prompt, a line for each part.

@@ -79,6 +79,12 @@ _COMPOUNDING = frozenset(
 # A hyphen before one of these stands for a word that follows: "Vor- und Nachteile".
 _AND = frozenset(["and", "or", "to", "und", "oder", "bis", "en", "of", "et", "ou"])
 
+# The end of a line that no sentence ends with: the next line goes on, also with a name.
+_OPEN = re.compile(
+    r"(?:,|(?:^|\s)(?:an?|and|as|at|by|for|from|in|of|on|or|than|that|the|to|with|de|der|des|die|du"
+    r"|el|la|le|les|und|et|von))\Z"
+)
+
 LEAST_WIDTH, LEAST_CJK_WIDTH, MOST_WIDTH = 30, 16, 120  # columns of a hard-wrapped text
 LEAST_PROSE = 40  # characters of a line that is no entry of a list
 SAMPLE = 4_000
@@ -184,6 +190,9 @@ def _runs_on(text: str, line: Span, following: Span, width: int | None) -> bool:
     if width and _is_full(text, line, following, width):
         return True
     if _CUT_WORD.match(text, line[1] - 1):
+        return True
+    is_prose = width is not None and line[1] - line[0] >= LEAST_PROSE
+    if is_prose and _OPEN.search(text, max(line[0], line[1] - 8), line[1]):
         return True
     if not text[following[0]].islower() or ENDS.search(text, max(line[0], line[1] - 8), line[1]):
         return False

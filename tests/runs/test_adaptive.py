@@ -161,7 +161,9 @@ def test_left_out(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = [one["number"] for one in second.results[0]["passages"]]
 
     assert (len(shown), second.actions) == (2, ())
-    assert second.results[0]["text"] == "No room for 1.2, 1.3, 1.4, 1.5, 1.6: ask for fewer at once."
+    assert (
+        second.results[0]["text"] == "No room for 1.2, 1.3, 1.4, 1.5, 1.6: ask for fewer at once."
+    )
     assert third.actions[0].partition(": ")[2] == " ".join(f"[{number}]" for number in shown)
 
 

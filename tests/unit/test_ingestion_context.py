@@ -102,6 +102,16 @@ def test_speaker_of_an_answer() -> None:
     assert placed(document, words, "It was sold for 200,000 euros.").speaker == "Anna"
 
 
+# A fact from a statement and the answer to it has the speaker of the statement.
+def test_speaker_of_a_statement() -> None:
+    document = document_of(
+        "Ann: The case is too round.\n\nBen: Yes.\n\nAnn: Then we change it.\n\nBen: Good."
+    )
+    words = "Ann: The case is too round.\n\nBen: Yes."
+
+    assert placed(document, words, "The case is too round.").speaker == "Ann"
+
+
 # Several times in a fact are no one time, and no heading's time takes their place.
 def test_several_times() -> None:
     document = document_of(REPORT)

@@ -49,6 +49,16 @@ def test_sentences(text: str) -> None:
     assert sentences("one\n| a | b |\ntwo") == ["one", "| a | b |", "two"]
 
 
+# A line of wrapped text that ends before its column, with a word that ends no sentence, runs on
+# to a name; a line that ends otherwise does not.
+@pytest.mark.parametrize(("end", "lines"), [("the citizens of", 1), ("the citizens left", 2)])
+def test_short_line_before_a_name(end: str, lines: int) -> None:
+    full = "It rained on the hills and the roads were full of water all day long"
+    text = f"{full}\n" * 4 + f"\nFor years and for no reason {end}\nGranite had been in league"
+
+    assert len(list(line_spans(text))) == 1 + lines
+
+
 # In hard-wrapped text a line's end is a space; a blank line ends a sentence all the same.
 def test_hard_wrapped_text() -> None:
     text = (

@@ -122,14 +122,14 @@ class NamesTask(Task[NamesDecision]):
 
 
 def names_to_ask(names: Sequence[DocumentName], joins: Iterable[Join]) -> list[DocumentName]:
-    """The names that a model is asked about: proper names that are not joined, frequent first."""
+    """The unjoined proper names, for a model: the most frequent first, then the longest."""
     joined = {one.id for one in joins}
     open_ = [
         one
         for one in names
         if one.id not in joined and is_name(one.name) and not is_counted(one.name, one.key)
     ]
-    return sorted(open_, key=lambda one: (-one.facts, one.key))[:MOST_NAMES]
+    return sorted(open_, key=lambda one: (-one.facts, -len(one.key), one.key))[:MOST_NAMES]
 
 
 def joins_by_model(
