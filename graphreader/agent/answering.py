@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any
 
 from langgraph.runtime import Runtime
 
@@ -15,8 +14,9 @@ from graphreader.agent.citations import (
     ranked,
     with_valid_citations,
 )
+from graphreader.agent.claim_check import check_claims
 from graphreader.agent.context import RunContext, Update, wasted_costs
-from graphreader.agent.decisions import Answer, CitedClaim, ClaimCheck
+from graphreader.agent.decisions import Answer
 from graphreader.agent.events import AnswerToken
 from graphreader.agent.notebook import join
 from graphreader.agent.state import (
@@ -31,7 +31,7 @@ from graphreader.agent.state import (
     label,
     total_usage,
 )
-from graphreader.agent.tasks import AnswerTask, ClaimCheckTask, Evidence
+from graphreader.agent.tasks import AnswerTask, Evidence
 from graphreader.documents import Chunk, without_controls
 from graphreader.errors import DecisionError, StoreError, WindowError
 from graphreader.llm.protocols import TokenCallback
@@ -148,19 +148,8 @@ def evidence_of(quotes: Iterable[Citation]) -> tuple[Evidence, ...]:
 async def checked_answer(
     context: RunContext, question: str, decision: Answer, quotes: Sequence[Citation]
 ) -> Update:
-    """Make the output of a run from an answer, after a check of its claims without a quote."""
-    unsupported = tuple(one.claim for one in decision.claims if not one.citations)
-    costs: Costs = {}
-    if decision.answered and unsupported and quotes:
-        task = ClaimCheckTask(
-            question, decision.answer, decision.explanation, unsupported, evidence_of(quotes)
-        )
-        try:
-            check, shown, costs = await context.decide(task)
-            decision = _apply_check(decision, check, len(shown.evidence))
-            decision = with_valid_citations(decision, len(quotes))
-        except DecisionError as error:
-            costs = wasted_costs(error, task.phase)
+    """Make the output of a run from an answer, after a check of its doubtful claims."""
+    decision, costs = await check_claims(context, question, decision, quotes)
     citations, notes = cite(decision, quotes)
     return {
         "answer": decision.answer.strip() or NOT_IN_THE_TEXTS[language_of(question)],
@@ -172,25 +161,6 @@ async def checked_answer(
         "notes": notes,
         "costs": costs,
     }
-
-
-def _apply_check(decision: Answer, check: ClaimCheck, shown: int) -> Answer:
-    """Return the answer with the checked claims; a check can only lower the confidence."""
-    changed = {one.number: one for one in check.claims}
-    claims: list[CitedClaim] = []
-    number = 0
-    for claim in decision.claims:
-        number += not claim.citations
-        if not claim.citations and number in changed:
-            new = changed[number]
-            claim = CitedClaim(claim=new.claim, citations=[n for n in new.citations if n <= shown])
-        claims.append(claim)
-    update: dict[str, Any] = {"claims": claims}
-    if check.confidence == "likely":
-        update["confidence"] = "likely"
-    if check.explanation.strip():
-        update["explanation"] = check.explanation
-    return decision.model_copy(update=update)
 
 
 class AnswerStream:

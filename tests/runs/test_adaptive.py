@@ -8,9 +8,9 @@ import pytest
 
 from graphreader.agent.adaptive import results
 from graphreader.agent.adaptive.notebook import Notebook
-from graphreader.agent.adaptive.tasks import Action, Finding, LastTurnTask, Turn, TurnTask
+from graphreader.agent.adaptive.tasks import Action, Conflict, Finding, LastTurnTask, Turn, TurnTask
 from graphreader.agent.events import ChunkRead, FactsRead, FunctionChosen, NoteTaken, RunBegan
-from graphreader.agent.tasks import ChunkTask
+from graphreader.agent.tasks import ChunkTask, ClaimCheckTask
 from graphreader.errors import BudgetError
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.extraction import ExtractionTask
@@ -46,6 +46,7 @@ class Run:
         corpus: str,
         turns: Sequence[Any],
         chunk: Callable[[ChunkTask], Any] | None = None,
+        question: str = QUESTION,
         **changes: Any,
     ) -> None:
         def take(task: TurnTask) -> Turn:
@@ -59,7 +60,7 @@ class Run:
         settings = world.settings(given, mode="adaptive", **changes)
         self.decider = world.scripted(world.RING_FACTS, script)
         with GraphReader(corpus, settings=settings, decider=self.decider) as reader:
-            self.events = list(reader.stream(QUESTION))
+            self.events = list(reader.stream(question))
         self.reading: Reading = self.events[-1].reading
 
     def results(self, turn: int) -> str:
@@ -259,12 +260,65 @@ def test_paths_where_turns_stall(ask: Ask) -> None:
     assert len(paths) == 3
 
 
+# Paths start also where each turn has findings, but the same needs stay open for two turns.
+def test_paths_where_needs_stay_open(ask: Ask) -> None:
+    def act(task: TurnTask) -> Turn:
+        found = finding("1.0", QUOTE, f"Alpha met Beta: {'abcdefgh'[task.turns]}.")
+        return turn(("search", "Omega"), needs=["whom Delta met"], findings=[found])
+
+    run = ask(act, act, act, answer())
+
+    assert len(run.tasks) == 4
+    assert {one.initial_node for one in run.reading.paths} >= {"question", "Delta"}
+    assert any("exploration from" in one["action"] for one in run.tasks[3].results)
+
+
+# A finding can be struck by its number; a contradiction between findings has the quotes of both.
+def test_struck_and_contradicting(ask: Ask) -> None:
+    other = "Eta met Alpha here."
+
+    def act(task: TurnTask) -> Turn:
+        found = [finding(number_of(task, quote), quote, quote) for quote in (QUOTE, other)]
+        return turn(("search", "Eta"), findings=[*found, finding("1.0", QUOTE, "Alpha met Zeta.")])
+
+    conflict = Conflict(about="Whom Alpha met is said in two ways.", findings=[1, 2, 99])
+    run = ask(act, answer(struck=[3], conflicts=[conflict], rests_on=[1, 3]))
+    [contradiction] = run.reading.contradictions
+    quotes = [run.reading.citations[n - 1].quote for n in contradiction.citations]
+
+    assert "[3] Alpha met Zeta." in run.tasks[1].values()["notebook"]
+    assert [claim.text for claim in run.reading.claims] == [QUOTE]
+    assert (contradiction.text, quotes) == (conflict.about, [QUOTE, other])
+
+
+# A claim is checked if its names stand nowhere near its quote: not if they stand beside it.
+def test_doubtful_claims(ask: Ask) -> None:
+    def found(text: str) -> Callable[[TurnTask], Turn]:
+        return lambda task: answer(finding(number_of(task, QUOTE), QUOTE, text))
+
+    borne_out, doubtful = ask(found("Here Alpha met Beta.")), ask(found("Alpha met King Omega."))
+
+    assert not [one for one in borne_out.decider.asked if isinstance(one, ClaimCheckTask)]
+    [check] = [one for one in doubtful.decider.asked if isinstance(one, ClaimCheckTask)]
+    assert check.claims == ("Alpha met King Omega. (quotes: 1)",)
+    assert QUOTE in check.evidence[0].quote
+
+
 # Nothing in the texts is an answer of its own, and ends the run.
 def test_not_in_the_texts(ask: Ask) -> None:
     reading = ask(turn(confidence="not in the texts", absent=["whom"])).reading
 
     assert (reading.answer, reading.answered) == ("The texts do not tell.", False)
     assert reading.usage.calls == 1
+    assert reading.notes[-1] == "Searched once without an answer."
+
+
+# The names of an unanswered question that the texts do not have are named.
+def test_absent_names(ask: Ask) -> None:
+    question = "When did Alpha meet King Omega?"
+    reading = ask(turn(confidence="not in the texts"), question=question).reading
+
+    assert reading.notes[-1].endswith("The texts do not have: King Omega.")
 
 
 # A longer passage is shown by facts, and the event that tells of them has one place for each.
@@ -289,7 +343,7 @@ def test_resumed(neo4j: Settings, ring: str, tmp_path: Path, at: type[Any], numb
             return answer(rests_on=[1, 2])
         passage = next(one for result in task.results for one in result["passages"])
         quote = passage["text"].partition(".")[0]
-        found = finding(passage["number"], quote, f"Finding {task.turns}.")
+        found = finding(passage["number"], quote, f"Finding {'abcdefgh'[task.turns]}.")
         return turn(("search", "Zeta Eta"), findings=[found])
 
     def reader() -> tuple[GraphReader, Any]:

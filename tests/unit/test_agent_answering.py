@@ -1,6 +1,6 @@
 """The last check of an answer, how sure it is, and the exchange that a follow-up question sees."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ from graphreader.agent.context import Limits, RunContext
 from graphreader.agent.decisions import Answer, CheckedClaim, CitedClaim, ClaimCheck
 from graphreader.agent.follow_up import EARLIER_TOKENS, earlier_exchange
 from graphreader.agent.tasks import AnswerTask, ClaimCheckTask, PlanTask
+from graphreader.documents import Chunk
 from graphreader.errors import BudgetError
 from graphreader.offline.exploration import plan
 from graphreader.reading import Citation, Reading
@@ -40,13 +41,19 @@ def checked_by(
     return lambda task: ClaimCheck(claims=changed, confidence=confidence, explanation=explanation)
 
 
+class DeletedTexts:
+    """A corpus whose chunks are deleted: quotes have nothing beside them."""
+
+    async def chunks(self, places: Sequence[tuple[str, int]]) -> list[Chunk]:
+        return []
+
+
 async def checked(
     check: Check, answer: Answer = ANSWER, quotes: list[Citation] = QUOTES
 ) -> tuple[Any, list[Any]]:
     """The checked answer, and the tasks that were asked for."""
     decider = ScriptedDecider({ClaimCheckTask: check})
-    nobody = cast(Any, None)
-    context = RunContext(nobody, decider, nobody, Limits())
+    context = RunContext(cast(Any, DeletedTexts()), decider, cast(Any, None), Limits())
     return await checked_answer(context, "Where was she born?", answer, quotes), decider.asked
 
 
@@ -73,13 +80,27 @@ async def test_check(
 ) -> None:
     update, [task] = await checked(check)
 
-    assert task.claims == (BORN.claim,)
+    assert task.claims == (f"{BORN.claim} (quotes: none)",)
     assert [one.quote for one in task.evidence] == WORDS
     assert claims_of(update) == [(FOUNDED.claim, [WORDS[0]]), *([claim] if claim else [])]
     assert (update["confidence"], update["explanation"]) == (confidence, explanation)
     assert update["answer"] == "Turku"
     assert update["costs"]["answer"]["calls"] == 1
     assert bool(update["notes"]) is (claim is not None and not claim[1])
+
+
+# A claim with a number that its quote does not have is checked, too, with its quotes.
+async def test_number_without_a_quote() -> None:
+    wrong = FOUNDED.model_copy(update={"claim": "Ida Holm founded the school in 1922."})
+    answer = ANSWER.model_copy(update={"claims": [wrong, FOUNDED]})
+    right = checked_by((1, "Ida Holm founded the school.", [1]))
+    update, [task] = await checked(right, answer)
+
+    assert task.claims == ("Ida Holm founded the school in 1922. (quotes: 1)",)
+    assert [claim for claim, _ in claims_of(update)] == [
+        "Ida Holm founded the school.",
+        FOUNDED.claim,
+    ]
 
 
 # An answer whose claims all have quotes is not checked, nor is one without any quote or any answer;

@@ -64,8 +64,11 @@ from graphreader.reading import FunctionCall, Stopped
 from graphreader.store.search import SearchResult
 from graphreader.text.lines import Span
 from graphreader.text.matching import locate
+from graphreader.text.names import names_of
 from graphreader.text.numbered_sentences import NumberedSentences
 
+SEARCHES = ("search", "read_node", "read_neighbor_node", "count", "list", "sweep")
+MOST_NAMES = 4  # names of an unanswered question that are sought
 STALLED = 2  # turns in a row without a finding, after which paths explore
 FEWEST_PATHS = 2
 MOST_COUNTED = 5_000  # chunks that are counted for the size of the texts
@@ -297,11 +300,25 @@ class AdaptiveNodes:
             contradictions=contradictions,
         )
         update = await checked_answer(self._context, state["question"], decision, quotes)
+        if not decision.answered:
+            update = {**update, "notes": [*update["notes"], await self._absence(state)]}
         path = path_result(state, state["own_costs"])
         runtime.stream_writer(PathEnded(OWN_PATH, path["stopped"], state["notebook"], None))
         if self._context.stream_answer:
             AnswerStream(runtime.stream_writer).finish(update["answer"])
         return {**update, "paths": [path]}
+
+    async def _absence(self, state: AdaptiveState) -> str:
+        """A sentence on the searches that found no answer, and on names that the texts lack."""
+        searches = [one for one in state["functions"] if one["name"] in SEARCHES]
+        times = "once" if len(searches) == 1 else f"{len(searches)} times"
+        names = names_of(folded(state["question"]))[:MOST_NAMES]
+        found = await asyncio.gather(
+            *(self._context.explorer.chunks_with([name], limit=1) for name in names)
+        )
+        missing = [name for name, chunks in zip(names, found, strict=True) if not chunks]
+        lacking = f" The texts do not have: {', '.join(missing)}." if missing else ""
+        return f"Searched {times} without an answer.{lacking}"
 
     async def _decide(
         self, state: AdaptiveState, runtime: Runtime[None]

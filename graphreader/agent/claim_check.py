@@ -1,0 +1,149 @@
+"""The check of an answer's doubtful claims (ours: the paper's answer has no citations).
+
+A claim is doubtful if it cites no quote, or has a number that stands neither in its quotes nor in
+the sentences beside them, or a name that stands nowhere in their chunks. One decision sees these
+claims with all quotes, their speakers and the sentences beside them.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphreader.agent.citations import with_valid_citations
+from graphreader.agent.context import RunContext, wasted_costs
+from graphreader.agent.decisions import Answer, CitedClaim, ClaimCheck
+from graphreader.agent.state import Costs, label
+from graphreader.agent.tasks import ClaimCheckTask, Evidence
+from graphreader.errors import DecisionError
+from graphreader.llm.protocols import folded
+from graphreader.reading import Citation
+from graphreader.store.explorer import GraphExplorer
+from graphreader.text.names import names_of
+from graphreader.text.sentences import language_of, sentence_spans
+from graphreader.text.turns import turns_of
+from graphreader.text.words import terms_of
+
+LONGEST_BESIDE = 300  # characters of a sentence beside a quote
+
+_ISO_DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")  # a date of a fact, as the program writes it
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """A quote's sentences before and after it, its speaker, and the text of its chunk."""
+
+    before: str = ""
+    after: str = ""
+    speaker: str = ""
+    chunk: str = ""
+
+
+async def check_claims(
+    context: RunContext, question: str, decision: Answer, quotes: Sequence[Citation]
+) -> tuple[Answer, Costs]:
+    """Return the answer with its doubtful claims checked, and the cost; it stands if that fails."""
+    if not decision.answered or not quotes:
+        return decision, {}
+    places = await _surroundings(context.explorer, quotes)
+    doubtful = [
+        number
+        for number, one in enumerate(decision.claims)
+        if not one.citations or _lacks_support(one, question, quotes, places)
+    ]
+    if not doubtful:
+        return decision, {}
+    evidence = tuple(map(_evidence, quotes, places))
+    claims = tuple(map(_shown, (decision.claims[number] for number in doubtful)))
+    task = ClaimCheckTask(question, decision.answer, decision.explanation, claims, evidence)
+    try:
+        check, shown, costs = await context.decide(task)
+    except DecisionError as error:
+        return decision, wasted_costs(error, task.phase)
+    changed = {doubtful[one.number - 1]: one for one in check.claims if _is_in(one.number, claims)}
+    return with_valid_citations(_changed(decision, check, changed, shown), len(quotes)), costs
+
+
+def _is_in(number: int, claims: Sequence[str]) -> bool:
+    return 1 <= number <= len(claims)
+
+
+def _changed(
+    decision: Answer, check: ClaimCheck, changed: Mapping[int, Any], shown: ClaimCheckTask
+) -> Answer:
+    """The answer with the checked claims; a check can only lower the confidence."""
+    claims = list(decision.claims)
+    for place, new in changed.items():
+        citations = [n for n in new.citations if n <= len(shown.evidence)]
+        claims[place] = CitedClaim(claim=new.claim, citations=citations)
+    update: dict[str, Any] = {"claims": claims}
+    if check.confidence == "likely":
+        update["confidence"] = "likely"
+    if check.explanation.strip():
+        update["explanation"] = check.explanation
+    return decision.model_copy(update=update)
+
+
+async def _surroundings(explorer: GraphExplorer, quotes: Iterable[Citation]) -> list[_Surroundings]:
+    """What stands beside each quote in its chunk; nothing for a chunk that is deleted."""
+    chunks = {
+        (one.document_id, one.index): one
+        for one in await explorer.chunks([(one.document_id, one.chunk) for one in quotes])
+    }
+    found = []
+    for quote in quotes:
+        chunk = chunks.get((quote.document_id, quote.chunk))
+        if chunk is None:
+            found.append(_Surroundings())
+            continue
+        start, end = quote.start - chunk.start, quote.end - chunk.start
+        text = chunk.text
+        spans = list(sentence_spans(text))
+        before = next((text[a:b] for a, b in reversed(spans) if b <= start), "")
+        after = next((text[a:b] for a, b in spans if a >= end), "")
+        turns = (one.speaker for one in turns_of(text) if one.start <= start < one.end)
+        found.append(_Surroundings(before, after, next(turns, ""), text))
+    return found
+
+
+def _lacks_support(
+    claim: CitedClaim, question: str, quotes: Sequence[Citation], places: Sequence[_Surroundings]
+) -> bool:
+    """Whether a number of a claim is not beside its quotes, or a name not in their chunks."""
+    cited = [(quotes[n - 1], places[n - 1]) for n in claim.citations]
+    near = " ".join(
+        part
+        for quote, place in cited
+        for part in (place.before, quote.quote, place.after, quote.document, quote.heading or "")
+    )
+    numbers = set(_NUMBER.findall(_ISO_DATE.sub("", claim.claim)))
+    if numbers - set(_NUMBER.findall(f"{near} {question}")):
+        return True
+    wide = " ".join([near, question, *(place.chunk for _, place in cited)])
+    if language_of(claim.claim) != language_of(wide):
+        return False
+    known = terms_of(wide)
+    names = (one for one in names_of(folded(claim.claim)) if not _begins(one, claim.claim))
+    return any(not terms_of(name) <= known for name in names)
+
+
+def _begins(name: str, claim: str) -> bool:
+    """Whether a single word may have its capital only because the claim begins with it."""
+    return " " not in name and claim.startswith(name)
+
+
+def _evidence(quote: Citation, place: _Surroundings) -> Evidence:
+    """A quote with its speaker, and in brackets the sentences beside it."""
+    parts = [label(quote.document, quote.chunk)]
+    parts += [f"“{quote.heading}”"] if quote.heading else []
+    parts += [f"{place.speaker} speaks"] if place.speaker else []
+    before, after = (
+        f"[{folded(one)[:LONGEST_BESIDE]}]" if one else "" for one in (place.before, place.after)
+    )
+    return Evidence(", ".join(parts), " ".join(filter(None, [before, quote.quote, after])))
+
+
+def _shown(claim: CitedClaim) -> str:
+    cited = ", ".join(map(str, claim.citations))
+    return f"{folded(claim.claim)} (quotes: {cited or 'none'})"
