@@ -77,7 +77,7 @@ class RunRequest:
     quota: Quota | None = None
 
     def limits(self, usual: Limits) -> Limits:
-        """The limits of the run: the usual ones, with the sweep that the request allows."""
+        """The usual limits, with the sweep that the request allows."""
         sweep = self.sweep or usual.sweep, self.sweep_tokens or usual.sweep_tokens
         return replace(usual, sweep=sweep[0], sweep_tokens=sweep[1])
 

@@ -1,8 +1,8 @@
 """The check of an answer's doubtful claims (ours: the paper's answer has no citations).
 
 A claim is doubtful if it cites no quote, or has a number that stands neither in its quotes nor in
-the sentences beside them, or a name that stands nowhere in their chunks. One decision sees these
-claims with all quotes, their speakers and the sentences beside them.
+the sentences next to them, or a name that stands nowhere in their chunks. One decision sees these
+claims with all quotes, their speakers and the sentences next to them.
 """
 
 import re
@@ -24,7 +24,7 @@ from graphreader.text.sentences import language_of, sentence_spans
 from graphreader.text.turns import turns_of
 from graphreader.text.words import terms_of
 
-LONGEST_BESIDE = 300  # characters of a sentence beside a quote
+LONGEST_NEXT = 300  # characters of a sentence next to a quote
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")  # a date of a fact, as the program writes it
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -86,7 +86,7 @@ def _changed(
 
 
 async def _surroundings(explorer: GraphExplorer, quotes: Iterable[Citation]) -> list[_Surroundings]:
-    """What stands beside each quote in its chunk; nothing for a chunk that is deleted."""
+    """Return the surroundings of each quote; they are empty if its chunk is deleted."""
     chunks = {
         (one.document_id, one.index): one
         for one in await explorer.chunks([(one.document_id, one.chunk) for one in quotes])
@@ -110,7 +110,7 @@ async def _surroundings(explorer: GraphExplorer, quotes: Iterable[Citation]) -> 
 def _lacks_support(
     claim: CitedClaim, question: str, quotes: Sequence[Citation], places: Sequence[_Surroundings]
 ) -> bool:
-    """Whether a number of a claim is not beside its quotes, or a name not in their chunks."""
+    """Whether a number of a claim is not next to its quotes, or a name not in their chunks."""
     cited = [(quotes[n - 1], places[n - 1]) for n in claim.citations]
     near = " ".join(
         part
@@ -134,12 +134,12 @@ def _begins(name: str, claim: str) -> bool:
 
 
 def _evidence(quote: Citation, place: _Surroundings) -> Evidence:
-    """A quote with its speaker, and in brackets the sentences beside it."""
+    """A quote with its speaker, and in brackets the sentences next to it."""
     parts = [label(quote.document, quote.chunk)]
     parts += [f"“{quote.heading}”"] if quote.heading else []
     parts += [f"{place.speaker} speaks"] if place.speaker else []
     before, after = (
-        f"[{folded(one)[:LONGEST_BESIDE]}]" if one else "" for one in (place.before, place.after)
+        f"[{folded(one)[:LONGEST_NEXT]}]" if one else "" for one in (place.before, place.after)
     )
     return Evidence(", ".join(parts), " ".join(filter(None, [before, quote.quote, after])))
 

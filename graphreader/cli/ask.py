@@ -133,7 +133,7 @@ def _ask_question(
 
 
 def _keeping(events: "Iterator[Event]", refused: "list[SweepRefused]") -> "Iterator[Event]":
-    """Pass events on, and keep those of sweeps that were not begun."""
+    """Pass events on, and keep each event of a sweep that was not begun."""
     from graphreader.agent.events import SweepRefused
 
     for event in events:
@@ -143,7 +143,7 @@ def _keeping(events: "Iterator[Event]", refused: "list[SweepRefused]") -> "Itera
 
 
 def _may_sweep(refused: "SweepRefused") -> bool:
-    """Ask a person at a terminal whether so much may be read; nobody else is asked."""
+    """Ask a person at a terminal whether a large sweep may be made; nobody else is asked."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     return typer.confirm(

@@ -27,7 +27,7 @@ from graphreader.store.full_text import (
     key_element_queries,
     rank_by_words,
 )
-from graphreader.store.records import Neighbor, NodeFacts, Place, Profile
+from graphreader.store.records import ChunkPlace, Neighbor, NodeFacts, Profile
 from graphreader.store.search import (
     EARLIER_TERMS,
     NOT_INDEXED,
@@ -254,13 +254,13 @@ class GraphExplorer:
         row = (await self._read("size_of_texts", limit=limit))[0]
         return row["documents"], row["chunks"], row["tokens"]
 
-    async def places(self, limit: int, documents: Sequence[str] | None = None) -> list[Place]:
+    async def places(self, limit: int, documents: Sequence[str] | None = None) -> list[ChunkPlace]:
         """Return the places of the first chunks, document by document, without their text.
 
         With `documents`, ids, only the chunks of these.
         """
         rows: list[Any] = await self._rows("places", limit=limit, documents=documents)
-        return [Place(*row) for row in rows]
+        return [ChunkPlace(*row) for row in rows]
 
     async def chunks_with(self, names: Sequence[str], limit: int) -> set[str]:
         """Return the ids of the chunks that have one of some names or words in text or facts.

@@ -45,7 +45,7 @@ class ElementFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ChunkPlace:
     """A chunk without its text: id, document's id, index in the document, and tokens."""
 
     id: str

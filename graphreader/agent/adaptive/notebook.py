@@ -73,7 +73,7 @@ class Notebook:
 
 
 def room_of(window: int, *, swept: bool = False) -> int:
-    """The tokens of findings in a prompt; after a sweep there are few results beside them."""
+    """The tokens of findings in a prompt; after a sweep there are few results."""
     return max(LEAST_ROOM, window * 9 // 20 if swept else window // 4)
 
 

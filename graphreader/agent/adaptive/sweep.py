@@ -22,16 +22,16 @@ from graphreader.agent.state import Costs, Plain, add_costs
 from graphreader.documents import ChunkInDocument
 from graphreader.errors import BudgetError, CutOffError, DecisionError, WindowError
 from graphreader.llm.protocols import Decision, Task, folded
-from graphreader.store.records import Place
+from graphreader.store.records import ChunkPlace
 from graphreader.text.sentences import sentence_spans
 from graphreader.usage import Phase
 
 MOST_PLACES = 50_000  # chunks that a sweep looks at: 100 million tokens of the longest
 MOST_WITH = 10_000  # facts and passages that are found for one word of a scope
-PROMPT_TOKENS = 1_200  # of one decision, beside the passages
+PROMPT_TOKENS = 1_200  # of one decision, without the passages
 TEXTS_AT_ONCE = 50  # texts that are requested from the graph at once
 NAMED = 10  # passages that the coverage names
-MOST_AT_ONCE = 6_000  # tokens of passages in one decision: of longer ones it collects less
+MOST_AT_ONCE = 6_000  # tokens of passages in one decision: in a longer text a model overlooks more
 
 _PART = re.compile(r"(\d+)(?:\.(\d+)(?:\s*[-–—~]\s*(?:\d+\.)?(\d+))?)?")
 _OR = re.compile(r"\s+or\s+|\s*[,;|/，；、]\s*|\s*或者?\s*", re.IGNORECASE)
@@ -163,7 +163,7 @@ class Sweep:
             parts.append(f"not read: {', '.join(failed[:NAMED])}{more} ({reason})")
         return SweepResult(f"{'; '.join(parts)}.", things, kept, read, costs)
 
-    async def _scope(self, within: str) -> tuple[list[Place], str]:
+    async def _scope(self, within: str) -> tuple[list[ChunkPlace], str]:
         """Return the places in a scope, and a phrase about it: documents and parts, or words."""
         places = await self._context.explorer.places(MOST_PLACES)
         wanted = [one for one in _OR.split(within.strip()) if one]
@@ -192,10 +192,10 @@ class Sweep:
         left = len(places) - len(chosen)
         return chosen, f" with {' or '.join(wanted)} ({left:,} others have no such name or word)"
 
-    def _windows(self, places: Sequence[Place]) -> list[list[Place]]:
+    def _windows(self, places: Sequence[ChunkPlace]) -> list[list[ChunkPlace]]:
         """Divide the places, in order, into windows that one prompt holds."""
         room = min(self._context.limits.window - PROMPT_TOKENS, MOST_AT_ONCE)
-        windows: list[list[Place]] = []
+        windows: list[list[ChunkPlace]] = []
         size = room
         for place in places:
             if size + place.tokens > room:
@@ -205,7 +205,7 @@ class Sweep:
             size += place.tokens
         return windows
 
-    async def _texts(self, places: Sequence[Place]) -> None:
+    async def _texts(self, places: Sequence[ChunkPlace]) -> None:
         """Read the texts of the places; chunks that are deleted meanwhile are left out."""
         for at in range(0, len(places), TEXTS_AT_ONCE):
             ids = [one.id for one in places[at : at + TEXTS_AT_ONCE]]
@@ -213,7 +213,7 @@ class Sweep:
                 if chunk:
                     self._chunks[self._number(chunk.document_id, chunk.index)] = chunk
 
-    async def _read(self, what: str, places: Sequence[Place]) -> "_Outcome":
+    async def _read(self, what: str, places: Sequence[ChunkPlace]) -> "_Outcome":
         """Collect the entries of a window of places."""
         numbers = [self._number(one.document_id, one.index) for one in places]
         chunks = {number: self._chunks[number] for number in numbers if number in self._chunks}

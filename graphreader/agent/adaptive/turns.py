@@ -425,7 +425,7 @@ def _size_sentence(size: tuple[int, int, int], limits: Limits) -> str:
 
 
 def _is_progress(state: AdaptiveState, decision: Turn, findings: Sequence[KeptFinding]) -> bool:
-    """Whether a turn had findings, and after the first turn left fewer needs open or new ones."""
+    """Whether a turn had findings, and met or replaced a need of the turn before, if it had any."""
     if not findings:
         return False
     before = set(map(folded, state["needs"]))
