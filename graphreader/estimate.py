@@ -30,6 +30,7 @@ from graphreader.llm.protocols import LONGEST_REPLY
 from graphreader.llm.window import Measurer
 from graphreader.settings import DEFAULT_DIMENSION, DEFAULT_EMBEDDINGS, OFFLINE, Settings
 from graphreader.store.catalog import ChunkStatus, DocumentStatus
+from graphreader.text.passages import PASSAGE_TOKENS
 from graphreader.tokens import count
 
 NAMES_PER_CHUNK = 20  # proper names in the facts of one chunk that no other chunk has
@@ -131,18 +132,17 @@ async def estimate(
             documents += 1
             chunks += number
             missing += len(lacking)
-            for_model = measurer.name != OFFLINE and bool(lacking)
-            context = await asyncio.to_thread(DocumentContext, document, for_model=for_model)
-            for chunk in lacking:
-                tokens += chunk.tokens
-                size += len(chunk.text.encode("utf-8", "ignore"))
-                # A blank chunk is not sent.
-                if chunk.text.strip():
-                    reading += await asyncio.to_thread(
-                        _call_of, context, chunk.start, chunk.text, measurer, reading_prices
-                    )
-            if lacking and "names" in settings.stages:
-                reading += _names_call(document, number, measurer, prices)
+            tokens += sum(chunk.tokens for chunk in lacking)
+            size += sum(len(chunk.text.encode("utf-8", "ignore")) for chunk in lacking)
+            sent = [chunk for chunk in lacking if chunk.text.strip()]
+            if measurer.name == OFFLINE:
+                reading += Spending(calls=len(sent))
+            elif sent:
+                reading += await asyncio.to_thread(
+                    _calls_of, document, sent, measurer, reading_prices
+                )
+                if "names" in settings.stages:
+                    reading += _names_call(document, number, measurer, prices)
     mode, window = mode_named(settings.mode), settings.window
     return Estimate(
         model=measurer.name,
@@ -188,6 +188,14 @@ def submission_cost(
     text = max(most - LONGEST_REPLY, (most - LIMIT_BASE) / (1 + LIMIT_RATIO))
     sent, received = fixed + text, REPLY_BASE + REPLY_RATIO * text
     return prices.dollars(measurer.name, round(requests * sent), round(requests * received))
+
+
+def _calls_of(
+    document: Document, chunks: Iterable[Chunk], measurer: Measurer, prices: Prices
+) -> Spending:
+    context = DocumentContext(document)
+    costs = (_call_of(context, one.start, one.text, measurer, prices) for one in chunks)
+    return sum(costs, Spending())
 
 
 def _call_of(
@@ -263,8 +271,8 @@ REPLY_PER_FACT, TEXT_PER_FACT = 44, 24
 """Tokens of an extraction's reply for one fact; tokens of text for one fact without a model
 (measured, 50 MB)."""
 
-MENTIONS_PER_FACT, OFFLINE_MENTIONS_PER_FACT = 3, 5.7
-"""Key elements of a fact: the most that a model gives; without a model (measured, 10 and 50 MB)."""
+MENTIONS_PER_FACT, OFFLINE_MENTIONS_PER_FACT = 5, 5.7
+"""Key elements of a fact: of four to six, as the prompt asks; without a model (measured, 50 MB)."""
 
 ELEMENTS, ELEMENTS_EXPONENT = 8, 0.8
 """Heaps' law for the key elements of a number of facts: factor and exponent.
@@ -337,8 +345,9 @@ def plan(sample: Estimate, documents: int, settings: Settings) -> CapacityPlan:
     else:
         facts = round(share * sample.tokens / TEXT_PER_FACT)
     elements = round(ELEMENTS * facts**ELEMENTS_EXPONENT)
-    # A model's embeddings are made of facts as well; DEFAULT_DIMENSION is a guess for some models.
-    vectors = elements + (facts if embedding.input_tokens else 0)
+    # A model also embeds passages; DEFAULT_DIMENSION is a guess for some models.
+    passages = round(share * sample.tokens / PASSAGE_TOKENS)
+    vectors = elements + (passages if embedding.input_tokens else 0)
     numbers = vectors * DEFAULT_DIMENSION
     mentions = facts * (MENTIONS_PER_FACT if with_model else OFFLINE_MENTIONS_PER_FACT)
     lucene = INDEXED_NUMBER_BYTES * numbers + INDEXED_FACT_BYTES * facts

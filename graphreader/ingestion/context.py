@@ -4,9 +4,10 @@ All of it is found by rule in the whole document, so chunks are extracted in par
 of a chunk's id: an edit elsewhere in the document changes it, and no chunk is read again.
 """
 
+import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import accumulate, takewhile
 from pathlib import PurePath
@@ -28,6 +29,7 @@ NAMES_TOKENS = 200
 SENTENCES_BEFORE, LOOK_BACK = 2, 600  # sentences of the chunk before, in the characters before it
 LONGEST_LINE = 400  # characters of each part of a context in a prompt
 _OPENING = 1000  # characters in which the first heading may be the title
+_WORD = re.compile(r"[^\W_]+")
 _MARKED = 6  # levels of headings that a format marks; others are recognized by their form
 
 
@@ -39,8 +41,10 @@ class DocumentContext:
         self._for_model = for_model
         text, headings = document.text, document.headings
         self._date = date_of(document.metadata)
-        self._heading_starts = list(_starts(headings))
-        self._heading_times = list(_times(headings, self._date))
+        self._heading_starts = [one.start for one in headings]
+        # The headings over the text before the first heading, and over the text below each.
+        self._paths = [(), *heading_paths(headings, self._heading_starts)]
+        self._heading_times = list(_times(headings, self._paths[1:], self._date))
         self._turn_starts, self._turn_ends = array("q"), array("q")  # a chat has millions of turns
         self._speakers: list[str] = []
         for turn in turns_of(text, headings):
@@ -52,6 +56,10 @@ class DocumentContext:
         self._names: Mapping[str, str] = {}
         if for_model:
             self._names = document_names(f"{self.title}\n\n{text}")
+        # There may be thousands: a text without the words of a name is not searched for it.
+        self._words_of_names = {
+            short: set(filter(str.isascii, _WORD.findall(short))) for short in self._names
+        }
 
     @property
     def title(self) -> str:
@@ -106,11 +114,12 @@ class DocumentContext:
             return ""
         text = self.document.text
         begin = end - len(text[start:end].lstrip())
-        over = next(heading_paths(self.document.headings, [begin]))
+        over = self._paths[bisect_right(self._heading_starts, begin)]
         path = [heading for heading in over if heading.start < start]
         place = bisect_left(self._heading_starts, path[-1].start) if path else -1
         date = self._heading_times[place] if path else ""
-        goes_on = begin not in self._turn_starts[bisect_left(self._turn_starts, begin) :][:1]
+        turn = bisect_left(self._turn_starts, begin)
+        goes_on = begin not in self._turn_starts[turn : turn + 1]
         parts = {
             "Date": date or ("" if any(self._heading_times) else self._date),
             "Section": " › ".join(one.title for one in path if one.title != self.title),
@@ -146,8 +155,11 @@ class DocumentContext:
 
     def _names_in(self, text: str) -> str:
         """The short names in a text with their full names, which it lacks; frequent names first."""
+        words = set(_WORD.findall(text))
         present = [
-            short for short, full in self._names.items() if full not in text and occurs(short, text)
+            short
+            for short, full in self._names.items()
+            if words >= self._words_of_names[short] and occurs(short, text) and full not in text
         ]
         present.sort(key=text.count, reverse=True)
         lines = [f"{short} = {self._names[short]}" for short in present]
@@ -156,17 +168,15 @@ class DocumentContext:
         return "; ".join(line for line, _ in fitting)
 
 
-def _times(headings: tuple[Heading, ...], date: str) -> Iterator[str]:
+def _times(
+    headings: tuple[Heading, ...], paths: Iterable[tuple[Heading, ...]], date: str
+) -> Iterator[str]:
     """Yield the time under each heading: its own, else of the nearest heading above it.
 
     A day without a year is near to the time before it.
     """
     own: dict[Heading, str] = {}
-    for heading, path in zip(headings, heading_paths(headings, _starts(headings)), strict=True):
+    for heading, path in zip(headings, paths, strict=True):
         own[heading] = when_of(heading.title, date)
         date = own[heading] or date
         yield next(filter(None, (own[one] for one in reversed(path))), "")
-
-
-def _starts(headings: tuple[Heading, ...]) -> Iterator[int]:
-    return (one.start for one in headings)

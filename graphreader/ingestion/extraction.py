@@ -184,7 +184,8 @@ async def _decide(
         sentences = NumberedSentences(text)
         named = sentences.valid(number for fact in extraction.facts for number in fact.sentences)
         begin = sentences.start_of(named[-1]) if named else begin
-    if count(text[begin:]) < SMALLEST_PART:
+    # So many facts need some text: a model that names its first sentences for all is not believed.
+    if min(count(text[:begin]), count(text[begin:])) < SMALLEST_PART:
         return [(start, text, extraction)]
     # The last sentence may have further facts. The summary is of the whole text.
     rest = await _decide(decider, context, start + begin, text[begin:], budget, usage)
@@ -202,7 +203,8 @@ def divide(document: Document, text: str) -> list[str]:
     size = count(text)
     if size < SMALLEST_PART:
         return [text]
-    return [part.text for part in split(replace(document, text=text), size // 2 + 1)]
+    part = replace(document, text=text, headings=())  # whose places are of the whole text
+    return [one.text for one in split(part, size // 2 + 1)]
 
 
 def ground(

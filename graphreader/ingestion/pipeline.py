@@ -7,14 +7,14 @@ graph; the next run extracts only the chunks that are missing there.
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 
-from graphreader.documents import Chunk, ChunkFacts, Document
+from graphreader.documents import AtomicFact, Chunk, ChunkFacts, Document
 from graphreader.errors import DecisionError, DeletedError, PendingError
 from graphreader.ingestion.chunking import rechunk, split
 from graphreader.ingestion.context import DocumentContext
@@ -533,8 +533,8 @@ class Pipeline:
                 replaced = await self._writer.arrange(job.version, job.arrangement)
                 await self._deleter.delete_chunks(replaced)
                 facts = await self._status.facts(job.document.id)
-                placed = [one for fact in facts if (one := job.context.placed(fact)) != fact]
-                await self._writer.place_facts(placed)
+                moved = await asyncio.to_thread(_moved, job.context, facts)
+                await self._writer.place_facts(moved)
             if not job.is_new:
                 id_ = job.document.id
                 await self._writer.index_passages([id_])
@@ -556,6 +556,11 @@ class Pipeline:
         log_document_end(report)
         self._progress(DocumentEnd(report))
         job.finished.set()
+
+
+def _moved(context: DocumentContext, facts: Iterable[AtomicFact]) -> list[AtomicFact]:
+    """Return the facts with another heading, speaker or time in the present text of a document."""
+    return [one for fact in facts if (one := context.placed(fact)) != fact]
 
 
 def _loaded(sources: Sequence[Source], corpus: str, parse: FileParser) -> Iterator[_Loaded]:

@@ -174,13 +174,13 @@ def test_plan() -> None:
             "concurrency": (20_000 * 1 + 46_000_000 / 80) / 8 / 3600,
             "requests_per_minute": 20_000 / 100 / 60,
             "tokens_per_minute": 86_000_000 / 500_000 / 60,
-            "writing": pytest.approx((1_000_000 / 1850 + 1_505_000 / 1000) / 3600, rel=0.01),
+            "writing": pytest.approx((1_000_000 / 1850 + 657_000 / 1000) / 3600, rel=0.01),
         }
     )
     assert result.limit == "concurrency"
-    texts, facts, elements, vectors = 200e6, 825e6, 217e6, 8.7 * 256 * 1_505_000
+    texts, facts, elements, vectors = 200e6, 975e6, 217e6, 8.7 * 256 * 657_000
     assert result.disk == pytest.approx(480e6 + texts + facts + elements + vectors, rel=0.01)
-    assert result.file_cache * MIB == pytest.approx(4.2 * 256 * 1_505_000 + 37e6, rel=0.01)
+    assert result.file_cache * MIB == pytest.approx(4.2 * 256 * 657_000 + 37e6, rel=0.01)
     assert (result.page_cache + result.file_cache) * MIB + 480e6 == pytest.approx(
         result.disk, rel=0.01
     )

@@ -222,3 +222,16 @@ async def test_many_facts() -> None:
     assert len(decider.asked) == 2
     assert decider.asked[1].text.startswith(lines[MANY_FACTS - 1])
     assert result.extracted.chunk.summary == "From Person0."
+
+
+# A model that gives very many facts with the number of its first sentences, or of one sentence that
+# is the whole text, is not asked for the rest over and over.
+@pytest.mark.parametrize("end", [", ", ". "])
+async def test_many_facts_of_a_wrong_sentence(end: str) -> None:
+    text = end.join(f"Person{n} met Person{n + 1} in Town{n} at noon" for n in range(100))
+    facts = [sourced(f"Person{n} met Person{n + 1}.", 1) for n in range(MANY_FACTS)]
+
+    result, decider = await extracted(lambda task: Extraction(facts=facts), text)
+
+    assert len(result.extracted.facts) == MANY_FACTS
+    assert len(decider.asked) == 1
