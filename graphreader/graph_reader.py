@@ -34,6 +34,7 @@ from graphreader.errors import (
 )
 from graphreader.estimate import Estimate, estimate, submission_cost
 from graphreader.ingestion.embedding import reindex
+from graphreader.ingestion.export_file import Export
 from graphreader.ingestion.extraction import key_elements
 from graphreader.ingestion.loading.sources import Source, SourceLike, sources_of
 from graphreader.ingestion.pipeline import Pipeline
@@ -46,7 +47,7 @@ from graphreader.ingestion.report import (
     unread_note,
     with_waits,
 )
-from graphreader.ingestion.transfer import Export, TransferReport, export_corpus, import_corpus
+from graphreader.ingestion.transfer import TransferReport, export_corpus, import_corpus
 from graphreader.integrations.langchain import TOOL_DESCRIPTION, TOOL_NAME, as_tool
 from graphreader.integrations.langgraph import agent_graph
 from graphreader.llm.pricing import Prices
@@ -328,6 +329,7 @@ class GraphReader:
         id: str | None = None,
         encoding: str | None = None,
         normalize: bool | None = None,
+        again: bool = False,
         batch: bool = False,
         wait: bool = False,
         ray: str | None = None,
@@ -338,30 +340,35 @@ class GraphReader:
         `include` and `exclude` are patterns of paths in folders, where links are followed
         only to a folder or file of `follow_links`; "-" is standard input, named `id`. `encoding`
         is that of texts that do not declare one; without it each is recognized. Of a
-        changed text only the changed region is read. Key elements are merged at the end,
+        changed text only the changed region is read; with `again` each document is deleted and
+        read as a new one. Key elements are merged at the end,
         unless `normalize` is false; the report lists what cannot be read. With `batch` the
         requests to the model are submitted as batches, for half the price; the same call
         later takes their replies, or with `wait` this one. `ray` is the address of a Ray
         cluster whose workers parse, extract and embed, or "local". Raises NothingReadError if
-        nothing can be read, and DecisionErrors of the model, after which the same call goes on.
+        nothing can be read, and DecisionErrors of the model, after which the same call (without
+        `again`) goes on.
         """
         if batch and ray:
             raise UsageError("Batches are not requested by workers: use either batch or ray.")
+        if batch and again:
+            raise UsageError(
+                "The same call takes the replies of a batch: use either batch or again."
+            )
         unread = Counter[str]()
         sources = await asyncio.to_thread(
             partial(sources_of, id=id, follow_links=follow_links, encoding=encoding, unread=unread),
             *(inputs, include, exclude),
         )
+        read = partial(Pipeline.run, sources=sources, again=again)
         if ray:
             with with_waits(progress):
                 async with self._cluster(ray) as workers:
-                    report = await self._ingest(
-                        lambda one: one.run(sources), progress, normalize, workers=workers
-                    )
+                    report = await self._ingest(read, progress, normalize, workers=workers)
         elif batch:
             report = await self._ingest_by_batches(sources, progress, normalize, wait=wait)
         else:
-            report = await self._ingest(lambda one: one.run(sources), progress, normalize)
+            report = await self._ingest(read, progress, normalize)
         if unread:
             report = replace(report, notes=(*report.notes, unread_note(unread)))
         if report.documents and all(one.status == "refused" for one in report.documents):
@@ -434,11 +441,22 @@ class GraphReader:
         with with_waits(progress):
             return await normalizer.run(dry_run=dry_run, progress=progress)
 
+    async def aundo_join(self, document: str, name: str) -> NormalizationReport:
+        """Undo the join of one name in a document (its id, path or title), for good.
+
+        Later runs do not join it again. Raises UsageError if the name is not joined there.
+        """
+        catalog = await self._resources.catalog(self._corpus)
+        await self._resources.prepare_schema()
+        normalizer = await self._resources.normalizer(self._corpus)
+        return await normalizer.undo_join(await catalog.find(self._corpus, document), name)
+
     async def areindex(self, *, progress: Progress = no_progress) -> int:
         """Index the corpus again after an upgrade, or with other embeddings, extracting no text.
 
         Key elements get the keys and ids of the present rules.
-        From now on the corpus has the embeddings of the settings. Returns how many vectors are new.
+        From now on the corpus has the embeddings of the settings. Returns how many vectors are new;
+        `lacks` says what is still missing after it.
         """
         embedder, connection = self._resources.new_embedder(), await self._resources.connection()
         with with_waits(progress):
@@ -448,6 +466,11 @@ class GraphReader:
             # The new vectors may merge other key elements.
             await (await self._resources.normalizer(self._corpus)).run(progress=progress)
         return vectors
+
+    async def alacks(self) -> list[str]:
+        """Return sentences about what the corpus lacks since an earlier version read its texts."""
+        catalog = await self._resources.catalog(self._corpus)
+        return await catalog.lacks(self._corpus)
 
     async def aexport(self, target: str | PathLike[str] | BinaryIO) -> TransferReport:
         """Export the corpus with its vectors as JSON Lines: to a file, whole or not at all."""
@@ -564,7 +587,9 @@ class GraphReader:
     estimate = blocking(aestimate)
     delete = blocking(adelete)
     normalize = blocking(anormalize)
+    undo_join = blocking(aundo_join)
     reindex = blocking(areindex)
+    lacks = blocking(alacks)
     export = blocking(aexport)
     import_corpus = blocking(aimport_corpus)
     search = blocking(asearch)

@@ -27,4 +27,6 @@ CALL () {
   RETURN count(k) AS merged
 }
 RETURN documents, chunks, tokens, facts, key_elements, merged,
-       reduce(joined = 0, d IN ds | joined + size(coalesce(d.joined, []))) AS joined, facts_per_element, most_facts
+       reduce(joined = 0, d IN ds | joined + size([
+         i IN range(0, size(coalesce(d.joined, [])) - 1) WHERE d.joined[i] <> d.joined_into[i]
+       ])) AS joined, facts_per_element, most_facts

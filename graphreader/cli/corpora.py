@@ -172,8 +172,11 @@ def reindex(
     confirm_or_exit(f"Index the corpus {corpus!r} again?", yes, "Nothing was indexed.")
     with open_reader(corpus) as reader, IngestProgress("reindex") as progress:
         vectors = reader.reindex(progress=progress)
+        lacks = reader.lacks()
     text = f"{corpus}: indexed again, {plural(vectors, 'new vector')}."
-    print_result({"corpus": corpus, "vectors": vectors}, text, json=json)
+    print_result({"corpus": corpus, "vectors": vectors, "lacks": lacks}, text, json=json)
+    for sentence in () if json else lacks:
+        print_words(sentence)
 
 
 def normalize(
@@ -181,6 +184,8 @@ def normalize(
     stages: options.Stages = None,
     dry_run: options.DryRun = False,
     undo: options.Undo = False,
+    undo_join: options.UndoJoin = None,
+    document: options.DocumentOfName = None,
     json: options.Json = False,
     _quiet: options.Quiet = False,
 ) -> None:
@@ -193,11 +198,19 @@ def normalize(
         graphreader normalize --dry-run
         graphreader normalize --corpus library --json > merges.json
         graphreader normalize --undo
+        graphreader normalize --undo-join Soames --document memoirs.txt
     """
+    if (undo_join is None) != (document is None):
+        raise UsageError("--undo-join NAME and --document DOCUMENT go together.")
+    if undo_join is not None and (dry_run or undo):
+        raise UsageError("--undo-join goes with --corpus, --document, --stages and --json only.")
     if undo and stages is not None:
         raise UsageError("--undo undoes all stages: leave out --stages.")
     with open_reader(corpus, normalize=stages) as reader, IngestProgress("normalize") as progress:
-        result = reader.normalize(dry_run=dry_run, undo=undo, progress=progress)
+        if undo_join is not None and document is not None:
+            result = reader.undo_join(document, undo_join)
+        else:
+            result = reader.normalize(dry_run=dry_run, undo=undo, progress=progress)
     if json:
         print_json(result.as_dict())
     else:
@@ -268,7 +281,7 @@ def import_corpus(
         gunzip -c library.jsonl.gz | graphreader import - --corpus copy
     """
     import_driver()
-    from graphreader.ingestion.transfer import open_export
+    from graphreader.ingestion.export_file import open_export
 
     if file == STDIN:
         check_stdin()

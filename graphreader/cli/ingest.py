@@ -61,6 +61,7 @@ def ingest(
     corpus: options.Corpus = "default",
     retry_failed: options.RetryFailed = False,
     normalize: options.Normalize = None,
+    again: options.Again = False,
     batch: options.Batch = False,
     wait: options.Wait = False,
     ray: options.Ray = None,
@@ -77,12 +78,13 @@ def ingest(
         graphreader ingest notes.md
         graphreader ingest books/ --include "*.epub" --exclude drafts
         graphreader ingest - --id notes < notes.txt
+        graphreader ingest books/ --again
         graphreader ingest --retry-failed --corpus library
     """
     if retry_failed and any(
         (
             *(paths, include, exclude, follow_links, name, encoding),
-            *(normalize is not None, batch, ray, dry_run),
+            *(normalize is not None, again, batch, ray, dry_run),
         )
     ):
         raise UsageError(
@@ -100,7 +102,7 @@ def ingest(
         "encoding": encoding,
     }
     if dry_run:
-        return print_estimate(paths, sources, corpus, json, skip_known=True, batch=batch)
+        return print_estimate(paths, sources, corpus, json, skip_known=not again, batch=batch)
     with open_reader(corpus, max_calls=max_calls, max_tokens=max_tokens) as reader:
         from graphreader.ingestion.report import NothingReadError
 
@@ -113,6 +115,7 @@ def ingest(
                         *paths,
                         **sources,
                         normalize=normalize,
+                        again=again,
                         batch=batch,
                         wait=wait,
                         ray=ray,
@@ -121,7 +124,8 @@ def ingest(
         except NothingReadError as error:
             report = error.report
         except Interrupted as error:
-            error.add_note("The chunks read so far are kept: the same command continues.")
+            command = "the same command" + " without --again" * again
+            error.add_note(f"The chunks read so far are kept: {command} continues.")
             raise
     print_ingest_report(report, json)
 

@@ -91,6 +91,9 @@ Normalize = Annotated[
         "--normalize/--no-normalize", metavar="", help="Merge key elements at the end, or do not."
     ),
 ]
+Again = Annotated[
+    bool, flag("--again", help="Read texts anew that were read before, and pay for them again.")
+]
 Ray = Annotated[
     str | None,
     _option(
@@ -186,6 +189,12 @@ Stages = Annotated[
     ),
 ]
 Undo = Annotated[bool, flag("--undo", help="Undo all merges and joins.")]
+UndoJoin = Annotated[
+    str | None, _option("NAME", "Undo the join of this name in one document, for good.")
+]
+DocumentOfName = Annotated[
+    str | None, _option("DOCUMENT", "The document of --undo-join.", "--document")
+]
 ExportFile = Annotated[str, _argument("FILE", "The file to write, - for standard output.")]
 ImportFile = Annotated[str, _argument("FILE", "An exported corpus, - for standard input.")]
 ImportCorpus = Annotated[

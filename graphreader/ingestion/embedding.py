@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from graphreader.documents import KeyElement, Passage
 from graphreader.errors import DecisionError
+from graphreader.ingestion.chunking import with_heading_paths
 from graphreader.ingestion.normalization.merging import is_comparable
 from graphreader.ingestion.report import EmbeddingProgress, Progress, no_progress
 from graphreader.llm.protocols import Embedder
 from graphreader.store import schema
-from graphreader.store.catalog import Catalog
+from graphreader.store.catalog import Catalog, DocumentStatus
 from graphreader.store.connection import Connection
 from graphreader.store.writer import (
     EMBEDDINGS_PER_WRITE,
@@ -190,6 +191,8 @@ async def reindex(
 ) -> int:
     """Index a corpus again with vectors of this embedder; return the number of new vectors.
 
+    Chunks of an earlier version get the headings above them.
+
     A repeated call continues after an interruption. Raises UnknownCorpusError, DecisionError,
     SettingsError (vectors too long for Neo4j).
     """
@@ -198,6 +201,11 @@ async def reindex(
     await schema.prepare(connection)
     writer = GraphWriter(connection, corpus)
     await writer.change_embedding(embedder.name, embedder.dimension)
+    status = DocumentStatus(connection, corpus)
+    for document in await status.without_headings():
+        if stored := await status.stored(document):
+            headings = stored.document.headings
+            await writer.place(list(with_heading_paths(stored.chunks, headings)))
     documents = await renew_terms(connection, corpus)
     embedded = documents if embeds_passages(embedder) else []
     return await _embed_missing(writer, embedder, embedded, progress)

@@ -188,12 +188,17 @@ class Pipeline:
         self._unknown_sentences = 0
         self._without_source = 0
         self._failure: DecisionError | None = None
+        self._again = False
         self._created = ""  # when the corpus was created; empty: it is not in the graph yet
         self._looking = asyncio.Lock()
         self._looked = -LOOK_SECONDS
 
-    async def run(self, sources: Sequence[Source]) -> IngestReport:
-        """Read sources; report the outcome of each. Raises DecisionError; written chunks stay."""
+    async def run(self, sources: Sequence[Source], again: bool = False) -> IngestReport:
+        """Read sources; report the outcome of each. Raises DecisionError; written chunks stay.
+
+        With `again` documents that the graph has are deleted first.
+        """
+        self._again = again
         await self._deleter.finish_deletes()
         return await self._read(self._source_jobs(sources))
 
@@ -321,7 +326,10 @@ class Pipeline:
         if earlier := self._jobs.get(document.id):  # the same document is named twice
             await earlier.finished.wait()
             state = (await self._status.of([document.id])).get(document.id)
-        if state and state.deleting:
+        if state and self._again and not earlier:
+            await self._deleter.delete([document.id])
+            state = None
+        elif state and state.deleting:
             await self._deleter.finish_deletes()
             state = None
         if state and self._is_unchanged(document, state):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -147,6 +148,20 @@ class Catalog:
         """Return how many tokens the largest chunk of a corpus has; it reads every chunk."""
         return int((await self._connection.read("read/largest_chunk", corpus=corpus))[0]["tokens"])
 
+    async def lacks(self, corpus: str) -> list[str]:
+        """Return sentences about what a corpus lacks since an earlier version read its texts."""
+        rows = await self._connection.read("read/documents_without_sentences", corpus=corpus)
+        if not rows:
+            return []
+        titles = [row["title"] for row in rows]
+        names = ", ".join(map(repr, titles[:3]))
+        more = f" and {len(titles) - 3:,} more" if len(titles) > 3 else ""
+        command = f"graphreader ingest PATH --corpus {shlex.quote(corpus)} --again"
+        return [
+            f"The facts of {names}{more} do not know their sentences, speakers and times, since an "
+            f"earlier version read these texts: `{command}` reads them anew."
+        ]
+
     async def find(self, corpus: str, name: str) -> str:
         """Return the id of the one document with this id, path or title."""
         path = name.replace("\0", "")
@@ -259,6 +274,10 @@ class DocumentStatus:
         rows = await self._read("facts_of_document", document=document)
         groups = [(ChunkRef.of(row["chunk"]), row["facts"]) for row in rows]
         return [AtomicFact.of(fact, chunk) for chunk, facts in groups for fact in facts]
+
+    async def without_headings(self) -> list[str]:
+        """Return the ids of complete documents none of whose chunks has a heading above it."""
+        return [row["id"] for row in await self._read("documents_without_heading_paths")]
 
     async def _read(self, name: str, **values: Any) -> list[Row]:
         return await self._connection.read(f"read/{name}", corpus=self._corpus, **values)

@@ -12,12 +12,16 @@ from graphreader.store.connection import Connection
 FACTS_PER_WRITE = 2000
 
 BY_RULES = "rules"  # the decider of a join that no model decided
+BY_PERSON = "person"  # of a record that a name means nothing else in the document, so itself
 BY_MODEL = "model"  # what marks a document whose names a model was asked about, too
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Join:
-    """A join of the key element `id` `into` another in one document, `by` rules or a model."""
+    """A join of the key element `id` `into` another in one document, `by` rules or a model.
+
+    A person may decide that a name is not joined: then `id` and `into` are equal.
+    """
 
     id: str
     into: str
@@ -36,6 +40,11 @@ class DocumentJoins:
     joins: tuple[Join, ...] = ()
     asked: str = ""
     is_base: bool = False
+
+    @property
+    def by_person(self) -> tuple[Join, ...]:
+        """The records of names that a person took out of a join."""
+        return tuple(one for one in self.joins if one.by == BY_PERSON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +145,7 @@ class NameJoins:
     async def store(self, document: DocumentJoins, named: str | None) -> None:
         """Store the joins of a document and lead its facts by them, decided by rules or a model.
 
-        `named` is "rules", "model", or None for a document that has no joins any more.
+        `named` is "rules", "model", or None for a document whose joins are undone.
         """
         await self.record(document)
         rows = await self._connection.read(

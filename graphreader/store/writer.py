@@ -126,7 +126,7 @@ class GraphWriter:
 
     async def arrange(self, document: DocumentVersion, chunks: Sequence[Chunk]) -> list[str]:
         """Make these chunks the text of a document; return the ids of others, to be deleted."""
-        places = [{"id": chunk.id, "place": chunk.place} for chunk in chunks]
+        places = _places(chunks)
 
         async def work(run: Run) -> list[str]:
             await run("write/place_chunks", chunks=places)
@@ -137,6 +137,10 @@ class GraphWriter:
             return sorted(row["id"] for row in rows)
 
         return await self.connection.transact(work, lock=self.corpus)
+
+    async def place(self, chunks: Sequence[Chunk]) -> None:
+        """Store the places of chunks whose document is complete; `index_passages` is due after."""
+        await self.connection.write("write/place_chunks", lock=self.corpus, chunks=_places(chunks))
 
     async def complete(self, documents: Iterable[DocumentVersion]) -> set[str]:
         """Mark the documents that are whole, with this version, as complete; return their ids."""
@@ -173,7 +177,7 @@ class GraphWriter:
                 }
                 for one in part
             ]
-            await self._write("fact_places", rows=rows)
+            await self._write("fact_terms", rows=rows)
 
     async def unembedded_passages(self, documents: Sequence[str]) -> list[Passage]:
         """Return the passages of documents without a vector."""
@@ -289,6 +293,10 @@ def check_embedding(corpus: str, stored: tuple[str, int], new: tuple[str, int]) 
 def metadata_of(document: Document) -> str:
     """The metadata of a document as the graph stores them: one line of JSON."""
     return json.dumps(dict(document.metadata), ensure_ascii=False, sort_keys=True)
+
+
+def _places(chunks: Iterable[Chunk]) -> list[Row]:
+    return [{"id": chunk.id, "place": chunk.place} for chunk in chunks]
 
 
 def _rows_of_terms(rows: Iterable[Row], corpus: str) -> list[Row]:

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from graphreader.errors import UsageError
 from graphreader.ingestion import extraction
+from graphreader.ingestion.export_file import Export
 from graphreader.ingestion.normalization.joining import NamePair, NamesDecision, NamesTask
 from graphreader.ingestion.normalization.normalizer import Normalizer
 from graphreader.ingestion.normalization.rules import normalize as key_of
 from graphreader.ingestion.report import NormalizationReport
-from graphreader.ingestion.transfer import Export, export_corpus, import_corpus
+from graphreader.ingestion.transfer import export_corpus, import_corpus
 from graphreader.llm.protocols import Decision, Task
 from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.settings import STAGES
@@ -171,6 +173,63 @@ async def test_joins_of_a_model(
         assert [join.by for join in document.joins] == [decider.name]
     await normalize(other, *MERGES)
     assert (await named(connection, other.corpus))["Ulli"] == {"Ulli slept."}
+
+
+# A person undoes the join of one name in one document: its facts are as extraction gave them, now
+# and after each later run, an undo of all, and an export; merges and other documents stay.
+@both_versions
+async def test_undo_one_join(
+    connection: Connection, writer: GraphWriter, other: GraphWriter
+) -> None:
+    for title, facts in (
+        TEXTS | {"again": {f"{one} Again.": k for one, k in NAUSEA.items()}}
+    ).items():
+        await put(writer, title, facts)
+    await normalize(writer, *MERGES)
+    base = await named(connection, writer.corpus)
+    await normalize(writer, *MERGES, *JOINS)
+    normalizer = Normalizer(connection, writer.corpus, (*MERGES, *JOINS))
+    nausea = document(writer.corpus, "nausea").id
+    report = await normalizer.undo_join(nausea, "Sartre")
+    parted = await graph(connection, writer.corpus)
+    with pytest.raises(UsageError, match="'Sartre' is not joined to another name"):
+        await normalizer.undo_join(nausea, "Sartre")
+    stats = await Catalog(connection).stats(writer.corpus)
+
+    now = await named(connection, writer.corpus)
+    [full] = [one for one, facts in now.items() if one.startswith("Jean") and facts]
+    assert LIVED in now["Sartre"]
+    assert LIVED not in now[full]
+    assert f"{LIVED} Again." in now[full]
+    assert report.joins == {nausea: ()}
+    assert stats.joined == 1
+    for stages in ((*MERGES, *JOINS), (), (*MERGES, *JOINS)):
+        await normalize(writer, *stages)
+    assert await graph(connection, writer.corpus) == parted
+    exported = io.BytesIO()
+    await export_corpus(connection, writer.corpus, exported)
+    imported = Export(io.BytesIO(exported.getvalue()))
+    await import_corpus(connection, other.corpus, imported, (*MERGES, *JOINS))
+    assert await named(connection, other.corpus) == now
+    await Normalizer(connection, writer.corpus, (*MERGES, *JOINS)).undo_join(
+        document(writer.corpus, "again").id, "sartre"
+    )
+    assert await named(connection, writer.corpus) == base
+
+
+# A model's join that a person undoes is not made again, and the model is not asked again.
+async def test_undo_a_join_of_a_model(connection: Connection, writer: GraphWriter) -> None:
+    decider = ScriptedDecider({NamesTask: pair_of}, name="a model")
+    sang: Facts = {"Ulla Berg sang.": ["Ulla Berg"], "Ulli slept.": ["Ulli"]}
+    await put(writer, "family", sang, text="A text.")
+    await Normalizer(connection, writer.corpus, STAGES, decider).run()
+    await Normalizer(connection, writer.corpus, STAGES).undo_join(
+        document(writer.corpus, "family").id, "Ulli"
+    )
+    report = await Normalizer(connection, writer.corpus, STAGES, decider).run()
+
+    assert (len(decider.asked), report.joins) == (1, {})
+    assert (await named(connection, writer.corpus))["Ulli"] == {"Ulli slept."}
 
 
 # A corpus of an earlier version keeps its ids until it is indexed again: then each wording has the

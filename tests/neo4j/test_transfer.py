@@ -13,16 +13,11 @@ from graphreader.documents import AtomicFact, Chunk, ChunkFacts, Document, Headi
 from graphreader.errors import EmbeddingMismatchError, UsageError
 from graphreader.ingestion import transfer
 from graphreader.ingestion.chunking import split
+from graphreader.ingestion.export_file import Export, open_export
 from graphreader.ingestion.extraction import key_elements
 from graphreader.ingestion.loading.content import from_text
 from graphreader.ingestion.normalization.normalizer import Normalizer
-from graphreader.ingestion.transfer import (
-    Export,
-    TransferReport,
-    export_corpus,
-    import_corpus,
-    open_export,
-)
+from graphreader.ingestion.transfer import TransferReport, export_corpus, import_corpus
 from graphreader.offline.embedder import embedding_of
 from graphreader.settings import STAGES, Settings
 from graphreader.store.catalog import Catalog, DocumentStatus

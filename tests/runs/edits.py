@@ -28,8 +28,8 @@ from hypothesis.stateful import (
 
 from graphreader.errors import EmbeddingMismatchError, ReplyError
 from graphreader.graph_reader import GraphReader
+from graphreader.ingestion.export_file import Export
 from graphreader.ingestion.extraction import Extraction, ExtractionTask
-from graphreader.ingestion.transfer import Export
 from graphreader.llm.protocols import Embedder
 from graphreader.offline.embedder import OfflineEmbedder
 from graphreader.settings import Settings

@@ -12,9 +12,10 @@ from graphreader.ingestion.normalization.joining import (
     joins_by_model,
     joins_by_rules,
     names_to_ask,
+    with_decided,
 )
 from graphreader.ingestion.normalization.rules import normalize
-from graphreader.store.joins import DocumentName, Join
+from graphreader.store.joins import BY_PERSON, DocumentName, Join
 
 Pairs = set[tuple[str, str]]
 
@@ -80,8 +81,7 @@ def test_joins_by_model() -> None:
 
     def pairs(*pairs: tuple[str, str]) -> list[Join]:
         chosen = [NamePair(name=number[one], means=number[other]) for one, other in pairs]
-        found = joins_by_model(asked, NamesDecision(pairs=chosen), rules, "a model")
-        return [one for one in found if one not in rules]
+        return joins_by_model(asked, NamesDecision(pairs=chosen), "a model")
 
     assert rules == [Join("obama", "barack obama", "rules")]
     assert list(number)[:3] == ["joe biden", "barack obama", "biden"]
@@ -99,6 +99,16 @@ def test_joins_by_model() -> None:
         )
         == MOST_NAMES
     )
+
+
+# Decided joins are added to those by rules, and chains are followed; a name that a person took out
+# means itself, and ends the chains that lead to it.
+def test_with_decided() -> None:
+    rules, model = [Join("a", "b"), Join("x", "y")], [Join("b", "c", "a model")]
+    person = [Join("b", "b", BY_PERSON)]
+
+    assert with_decided(rules, model) == [Join("a", "c"), Join("b", "c", "a model"), Join("x", "y")]
+    assert with_decided(rules, [*model, *person]) == [Join("a", "b"), *person, Join("x", "y")]
 
 
 # Numbers that are not in the list are sent back; without a model nothing is joined.

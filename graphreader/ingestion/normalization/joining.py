@@ -14,7 +14,7 @@ from pydantic import Field
 from graphreader.ingestion.normalization.merging import is_counted, is_name
 from graphreader.ingestion.normalization.rules import normalize
 from graphreader.llm.protocols import Decision, Task, folded, numbered
-from graphreader.store.joins import BY_RULES, DocumentName, Join
+from graphreader.store.joins import BY_PERSON, DocumentName, Join
 from graphreader.text.short_names import document_names, may_mean, resolved
 
 
@@ -40,12 +40,7 @@ def joins_by_rules(names: Sequence[DocumentName], text: str) -> list[Join]:
         # The fullest name of the text may stand in no fact.
         head = max(group, key=lambda one: (one.key == key, len(one.key), one.key))
         into |= {one.id: head.id for one in group if one is not head}
-    return joins_of(into, BY_RULES)
-
-
-def joins_of(into: Mapping[str, str], by: str) -> list[Join]:
-    """Return joins by the ids of key elements, with chains followed, in order."""
-    return sorted(Join(id_, end, by) for id_, end in resolved(into).items())
+    return [Join(id_, end) for id_, end in sorted(resolved(into).items())]
 
 
 def _meaning(surface: str, meanings: Mapping[str, str], short: Mapping[str, str]) -> str:
@@ -56,11 +51,15 @@ def _meaning(surface: str, meanings: Mapping[str, str], short: Mapping[str, str]
     return short.get(key, "") if surface != surface.lower() else ""
 
 
-def with_earlier(by_rules: Sequence[Join], earlier: Iterable[Join]) -> list[Join]:
-    """Add joins that a model decided to the joins by rules, with chains followed to their ends."""
-    decided = {one.id: one.by for one in earlier}
-    ends = resolved({one.id: one.into for one in (*by_rules, *earlier)})
-    return sorted(Join(id_, end, decided.get(id_, BY_RULES)) for id_, end in ends.items())
+def with_decided(by_rules: Iterable[Join], decided: Iterable[Join]) -> list[Join]:
+    """Add joins that a model decided to the joins by rules, with chains followed to their ends.
+
+    A name that a person took out of a join means itself. Of two records of a name the later counts.
+    """
+    joins = {one.id: one for one in (*by_rules, *decided)}
+    own = [one for one in joins.values() if one.by == BY_PERSON]
+    ends = resolved({one.id: one.into for one in joins.values() if one not in own})
+    return sorted([*own, *(Join(id_, end, joins[id_].by) for id_, end in ends.items())])
 
 
 MOST_NAMES = 150
@@ -133,9 +132,9 @@ def names_to_ask(names: Sequence[DocumentName], joins: Iterable[Join]) -> list[D
 
 
 def joins_by_model(
-    names: Sequence[DocumentName], decision: NamesDecision, by_rules: Sequence[Join], model: str
+    names: Sequence[DocumentName], decision: NamesDecision, model: str
 ) -> list[Join]:
-    """Return the joins by rules, and a model's pairs that the rules do not forbid.
+    """Return a model's pairs that the rules do not forbid.
 
     Two full names of persons that do not fit, and a name that is a part of several full ones, are
     not joined.
@@ -146,4 +145,4 @@ def joins_by_model(
         one, other = names[pair.name - 1], names[pair.means - 1]
         if one.id != other.id and one.id not in into and may_mean(one.name, other.name, forms):
             into[one.id] = other.id
-    return with_earlier(by_rules, [Join(id_, other, model) for id_, other in into.items()])
+    return [Join(id_, other, model) for id_, other in into.items()]

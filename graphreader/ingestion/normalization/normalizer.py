@@ -3,21 +3,21 @@
 import asyncio
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from graphreader.documents import KeyElement, identity
-from graphreader.errors import BudgetError, DecisionError, ReplyError, WindowError
+from graphreader.errors import BudgetError, DecisionError, ReplyError, UsageError, WindowError
 from graphreader.ingestion.normalization import merging
 from graphreader.ingestion.normalization.joining import (
     NamesTask,
     joins_by_model,
     joins_by_rules,
     names_to_ask,
-    with_earlier,
+    with_decided,
 )
 from graphreader.ingestion.normalization.merging import CONFIDENCE, THRESHOLD, Merge
 from graphreader.ingestion.normalization.rules import normalize
@@ -34,6 +34,7 @@ from graphreader.settings import STAGES
 from graphreader.store.connection import Connection, Row
 from graphreader.store.joins import (
     BY_MODEL,
+    BY_PERSON,
     BY_RULES,
     DocumentJoins,
     DocumentName,
@@ -101,11 +102,36 @@ class Normalizer:
             )
         return report
 
+    async def undo_join(self, document: str, name: str) -> NormalizationReport:
+        """Undo the join of a name within a document, by its id, for good; raises UsageError.
+
+        The name means itself there, whatever rules and a model decide in later runs.
+        """
+        names = (await self._joins.names([document]))[document]
+        key = normalize(name)
+        meant = {one.id for one in names if one.key == key or name in (one.id, *one.surfaces)}
+        before = next((one for one in await self._joins.joined() if one.id == document), None)
+        joined = [one for one in before.joins if one.id != one.into] if before else []
+        if not before or meant.isdisjoint(one.id for one in joined):
+            known = "; ".join(f"{one.name} ({one.into_name})" for one in _named(joined, names))
+            raise UsageError(
+                f"In this document {name!r} is not joined to another name"
+                + (f"; these are: {known}." if known else ", nor is any name.")
+            )
+        kept = [one for one in before.joins if one.id not in meant]
+        undone = [Join(one.id, one.id, BY_PERSON) for one in joined if one.id in meant]
+        await self._joins.record(replace(before, joins=(*kept, *undone)))
+        report = await self.run()
+        return replace(report, joins={document: _named(kept, names), **report.joins})
+
     async def renew_keys(self) -> int:
         """Give key elements the keys, and so the ids, of the present rules; count changed wordings.
 
-        Merges and joins are undone before; a run makes them again.
+        Merges and joins are undone before; a run makes them again, with a model's and persons'
+        decisions.
         """
+        joined = await self._joins.joined()
+        renewed: dict[str, str] = {}
         changed = 0
         after: str | None = ""
         while after is not None:
@@ -127,7 +153,14 @@ class Normalizer:
                 values = {"corpus": self._corpus, "rows": rows, "frequent": FREQUENT}
                 await self._connection.write("write/renew_keys", lock=self._corpus, **values)
             changed += len(rows)
+            renewed |= {row["id"]: row["new"] for row in rows}
             after = page[-1]["id"] if len(page) == COMPARED_AT_ONCE else None
+        for document in [one for one in joined if changed and (one.joins or one.asked)]:
+            joins = (
+                Join(renewed.get(one.id, one.id), renewed.get(one.into, one.into), one.by)
+                for one in document.joins
+            )
+            await self._joins.record(replace(document, joins=tuple(joins)))
         await self.writer.settle()
         return changed
 
@@ -169,12 +202,13 @@ class Normalizer:
         changed: dict[str, tuple[NamedJoin, ...]] = {}
         if not {"short_names", "names"} & set(self._stages):
             marked = await self._joins.joined()
-            changed = {document.id: () for document in marked if document.joins}
+            changed = {one.id: () for one in marked if len(one.joins) > len(one.by_person)}
             if write:
                 await self._joins.mark([one.id for one in marked if one.is_base], None)
                 for document in marked:
                     if not document.is_base or document.asked:
-                        await self._joins.store(DocumentJoins(document.id), None)
+                        kept = DocumentJoins(document.id, joins=document.by_person)
+                        await self._joins.store(kept, None)
             return changed
         due = await self._joins.due(by_model=self._asks and write)
         for start in range(0, len(due), DOCUMENTS_AT_ONCE):
@@ -187,10 +221,7 @@ class Normalizer:
                 rules = await asyncio.to_thread(joins_by_rules, named, texts.pop(before.id))
                 after, by = await self._decide(before, named, rules, write=write)
                 if after.joins != before.joins:
-                    shown = {one.id: one.name for one in named}
-                    changed[before.id] = tuple(
-                        NamedJoin(shown[one.id], shown[one.into], one.by) for one in after.joins
-                    )
+                    changed[before.id] = _named(after.joins, named)
                 if after == before and before.is_base:
                     unchanged[by].append(before.id)
                 elif write:
@@ -220,22 +251,21 @@ class Normalizer:
         listed = identity(*(one.name for one in questioned))
         if before.asked == listed:  # a decision is not paid twice
             earlier = [one for one in before.joins if one.by != BY_RULES]
-            return replace(before, joins=tuple(with_earlier(rules, earlier))), BY_MODEL
-        by_rules = replace(before, joins=tuple(rules), asked="")
+            return replace(before, joins=tuple(with_decided(rules, earlier))), BY_MODEL
+        by_rules = replace(before, joins=tuple(with_decided(rules, before.by_person)), asked="")
         if not (self._asks and write):
             return by_rules, BY_RULES
         if len(questioned) < 2:
             return by_rules, BY_MODEL
         try:
-            joins = await self._ask(before.title, questioned, rules)
+            pairs = await self._ask(before.title, questioned)
         except (ReplyError, WindowError, BudgetError) as error:
             logger.warning("The names of document %s: %s", before.id, type(error).__name__)
             return by_rules, BY_RULES
+        joins = with_decided(rules, [*pairs, *before.by_person])
         return replace(before, joins=tuple(joins), asked=listed), BY_MODEL
 
-    async def _ask(
-        self, title: str, names: Sequence[DocumentName], rules: Sequence[Join]
-    ) -> list[Join]:
+    async def _ask(self, title: str, names: Sequence[DocumentName]) -> list[Join]:
         """Ask the model which of a document's names mean one thing. Raises DecisionError."""
         assert self._decider is not None
         task = NamesTask(title, tuple((one.name, one.facts) for one in names))
@@ -245,7 +275,7 @@ class Normalizer:
             self._usage += error.spent
             raise
         self._usage += result.usage
-        return joins_by_model(names, result.decision, rules, self._decider.name)
+        return joins_by_model(names, result.decision, self._decider.name)
 
     async def _propose_merges(self, progress: Progress, *, write: bool) -> tuple[int, list[Merge]]:
         """Return the number of compared elements and all proposed merges; store the pairs."""
@@ -328,6 +358,16 @@ class Normalizer:
 
     async def _read(self, name: str, **values: Any) -> list[Row]:
         return await self._connection.read(f"read/{name}", corpus=self._corpus, **values)
+
+
+def _named(joins: Iterable[Join], names: Iterable[DocumentName]) -> tuple[NamedJoin, ...]:
+    """Return joins with the names of a document; a name that means itself is left out."""
+    shown = {one.id: one.name for one in names}
+    return tuple(
+        NamedJoin(shown[one.id], shown[one.into], one.by)
+        for one in joins
+        if one.id != one.into and {one.id, one.into} <= shown.keys()
+    )
 
 
 async def _compare(
