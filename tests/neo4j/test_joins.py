@@ -184,7 +184,7 @@ async def test_undo_one_join(
     for title, facts in (
         TEXTS | {"again": {f"{one} Again.": k for one, k in NAUSEA.items()}}
     ).items():
-        await put(writer, title, facts)
+        await put(writer, title, facts, text="A text.")
     await normalize(writer, *MERGES)
     base = await named(connection, writer.corpus)
     await normalize(writer, *MERGES, *JOINS)
