@@ -28,7 +28,7 @@ from graphreader.usage import Phase
 
 MOST_PLACES = 50_000  # chunks that a sweep looks at: 100 million tokens of the longest
 MOST_WITH = 10_000  # facts and passages that are found for one word of a scope
-PROMPT_TOKENS = 1_200  # of one decision, without the passages
+PROMPT_TOKENS = 800  # of one decision, without the passages
 TEXTS_AT_ONCE = 50  # texts that are requested from the graph at once
 NAMED = 10  # passages that the coverage names
 MOST_AT_ONCE = 6_000  # tokens of passages in one decision: in a longer text a model overlooks more
