@@ -16,9 +16,9 @@ from graphreader.documents import AtomicFact, Document, Heading, heading_paths
 from graphreader.outline import shortened
 from graphreader.text.blocks import blocks_of
 from graphreader.text.dates import date_of, names_time, when_of
+from graphreader.text.document_names import document_names
 from graphreader.text.lines import one_line
 from graphreader.text.sentences import sentence_spans
-from graphreader.text.short_names import document_names
 from graphreader.text.turns import turns_of
 from graphreader.text.words import occurs
 from graphreader.tokens import count

@@ -50,7 +50,7 @@ _OTHER_NAME = regex.compile(
 )
 _QUOTES = '“”"「」『』《》‘’'
 _HAN_TERM = re.compile(
-    rf"[，,]?[（(]?(?:以下|下文|下)?(?:简称|统称)(?:为|作|：|:)?[{_QUOTES}]?"
+    rf"[，,]?[（(]?(?P<said>以下|下文|下)?简称(?:为|作|：|:)?[{_QUOTES}]?"
     rf"(?P<short>[{HAN}A-Za-z0-9]{{2,12}})[{_QUOTES}]?(?=[）)，,。；;])"
 )
 _HAN_BRACKETS = re.compile(rf"[（(][{_QUOTES}]?(?P<short>[{HAN}]{{2,6}})[{_QUOTES}]?[）)]")
@@ -61,10 +61,9 @@ _HAN_ENGLISH = re.compile(
     r"(?P<short>[A-Z][A-Za-z0-9&-]{1,9})[）)]"
 )
 _HAN_OTHER = re.compile(
-    rf"(?P<name>[{HAN}·]{{2,12}})[，,（(](?:又名|又称|亦称|亦名|也叫|也称|别名|别号|绰号|诨名|原名|本名"
-    rf"|号称|法号|人称)(?:是|叫|为|：)?[{_QUOTES}]?(?P<other>[{HAN}·]{{2,12}}?)[{_QUOTES}]?(?=[，,）)。；、])"
+    rf"(?<![{HAN}·])(?![还後后我你他她它其该該这這那此因])(?P<name>[{HAN}]{{2,4}}|[{HAN}]+(?:·[{HAN}]+)+)"
+    rf"[，,（(](?:又名|又称|又稱|亦称|亦稱|亦名|别名|別名|别号|別號|原名|本名|法号)(?:是|叫|为|為|：)?[{_QUOTES}]?(?P<other>[{HAN}·]{{2,12}}?)[{_QUOTES}]?(?=[，,）)。；、])"
 )
-_NAMED = re.compile("^[一]?[名姓唤叫号]|[唤叫]")
 _HAN_BORDER = re.compile("[的了是在和与及或由对向为从被让把据到]")
 
 
@@ -107,11 +106,11 @@ def _introduced(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _chinese(text: str) -> Iterator[tuple[str, str]]:
-    for pattern in (_HAN_TERM, _HAN_BRACKETS):
-        for match in pattern.finditer(text):
-            before = text[max(0, match.start() - _BEFORE) : match.start()]
-            if long := _han_name(match["short"], before, is_said=pattern is _HAN_TERM):
-                yield match["short"], long
+    for match in (*_HAN_TERM.finditer(text), *_HAN_BRACKETS.finditer(text)):
+        before = text[max(0, match.start() - _BEFORE) : match.start()]
+        is_said = bool(match.groupdict().get("said"))
+        if long := _han_name(match["short"], before, is_said=is_said):
+            yield match["short"], long
     for match in _HAN_ENGLISH.finditer(text):
         if _long_form(match["short"], match["english"].split()):
             long = _HAN_BORDER.split(match["long"])[-1]
@@ -119,9 +118,8 @@ def _chinese(text: str) -> Iterator[tuple[str, str]]:
                 yield match["short"], long
                 yield match["english"].strip(), long
     for match in _HAN_OTHER.finditer(text):
-        name = _HAN_BORDER.split(match["name"])[-1]
-        if len(name) > 1 and not _NAMED.search(name):
-            yield match["other"], name
+        if not _HAN_BORDER.search(match["name"]):
+            yield match["other"], match["name"]
 
 
 def _han_name(short: str, before: str, *, is_said: bool) -> str:

@@ -27,13 +27,17 @@ from graphreader.text.scripts import (
     unspaced_runs,
 )
 
-_LISTS: dict[str, str] = tomllib.loads(
-    files("graphreader").joinpath("text/word_lists.toml").read_text(encoding="utf-8")
-)
+_LISTS: dict[str, str] = {
+    name: words
+    for file in ("word_lists.toml", "name_lists.toml")
+    for name, words in tomllib.loads(
+        files("graphreader").joinpath("text", file).read_text(encoding="utf-8")
+    ).items()
+}
 
 
 def word_list(name: str) -> frozenset[str]:
-    """Read one list of words of `word_lists.toml`."""
+    """Read one list of words of `word_lists.toml` or `name_lists.toml`."""
     return frozenset(_LISTS[name].split())
 
 
@@ -75,7 +79,7 @@ _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 _GROUPS = re.compile(r"(?<![\d.,])\d{1,3}([.,'’ ])\d{3}(?:\1\d{3})*+([.,]\d++)?(?![.,]?\d)")
 _CODE = re.compile(r"(?<![^\W_])([A-Z]{1,6})-(\d++)(?![^\W_])")  # F-16 is F16, too
 _DOTTED = re.compile(r"(?<![\w.])\.[A-Z]\w+")  # .NET
-_LINE_END_WITHIN = re.compile(rf"(?<=[{HAN}{KANA}])[^\S\n]*+\n[^\S\n]*+(?=[{HAN}{KANA}])")
+LINE_END_WITHIN = re.compile(rf"(?<=[{HAN}{KANA}])[^\S\n]*+\n[^\S\n]*+(?=[{HAN}{KANA}])")
 MAY = regex.compile(
     r"(?<=\b(?i:in|of|on|by|since|until|before|after|during|early|late|mid|last|next|from|to)[ -]"
     r"|\d(?:st|nd|rd|th|\.)? )May\b|\bMay(?=,? \d)"
@@ -210,7 +214,7 @@ def terms_of(text: str) -> frozenset[str]:
     words += ["".join(parts) for parts in _CODE.findall(text)]
     if "\n" in text:
         words += ["".join(parts) for parts in _CUT.findall(text)]
-        text = _LINE_END_WITHIN.sub("", text)
+        text = LINE_END_WITHIN.sub("", text)
     is_mixed = len(words) == 1 or not text.isupper()
     terms = {_term(word, is_mixed) for word in words}
     may = ("may",) if "May" in text and MAY.search(text) else ()

@@ -1,8 +1,8 @@
 """The decision which names mean one person, organization or work within one document: joins.
 
 "Soames" means Enoch Soames in one document and may be another person elsewhere, so a join holds for
-one document, unlike a merge. The rules of `text.short_names` decide, over the document's text and
-the names in its facts; a model may be asked about the names that they leave.
+one document, unlike a merge. The rules of `text.document_names` decide, over the document's text
+and the names in its facts; a model may be asked about the names that they leave.
 """
 
 from collections import defaultdict
@@ -15,7 +15,8 @@ from graphreader.ingestion.normalization.merging import is_counted, is_name
 from graphreader.ingestion.normalization.rules import normalize
 from graphreader.llm.protocols import Decision, Task, folded, numbered
 from graphreader.store.joins import BY_PERSON, DocumentName, Join
-from graphreader.text.short_names import document_names, may_mean, resolved
+from graphreader.text.document_names import document_names, resolved
+from graphreader.text.person_names import may_mean
 
 
 def joins_by_rules(names: Sequence[DocumentName], text: str) -> list[Join]:

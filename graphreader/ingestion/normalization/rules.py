@@ -9,8 +9,8 @@ import unicodedata
 from functools import lru_cache
 from importlib.resources import files
 
+from graphreader.text.person_names import is_full_name
 from graphreader.text.scripts import HAN
-from graphreader.text.short_names import is_full_name
 from graphreader.text.words import casefolded
 
 
