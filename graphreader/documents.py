@@ -60,8 +60,9 @@ class Document:
     """A text with its metadata; `id` follows from the corpus and the path of its source.
 
     `sha256` is that of the UTF-8 text, `language` "zh" or else "en", `metadata` plain JSON
-    values. `page_starts` count characters; `skipped` could not be read. `encoding` is empty for
-    UTF-8 and for formats that have none; `notes` are sentences about the reading.
+    values, `date` an ISO date, month, year or interval, if one is known. `page_starts` count
+    characters; `skipped` could not be read. `encoding` is empty for UTF-8 and for formats that have
+    none; `notes` are sentences about the reading.
     """
 
     corpus: str
@@ -77,6 +78,8 @@ class Document:
     skipped: tuple[Skipped, ...] = ()
     encoding: str = ""
     notes: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,13 +74,21 @@ from graphreader.runs import (
     show_run,
     with_options,
 )
+from graphreader.scope import (
+    EVERYTHING,
+    MOST_TAGS,
+    Scope,
+    Terms,
+    checked_date,
+    checked_tag,
+)
 from graphreader.settings import ModeName, Settings, SweepChoice
 from graphreader.store.catalog import Catalog, CorpusSummary, DocumentStatus, DocumentSummary, Stats
 from graphreader.store.embedded.process import Progress as ServerProgress
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import ElementFacts, Neighbor
 from graphreader.store.search import NEAR
-from graphreader.store.writer import Deleter
+from graphreader.store.writer import Deleter, GraphWriter
 from graphreader.sync import blocking, methods_in_loop, stream_in_loop
 from graphreader.waiting import with_waiting
 
@@ -175,6 +183,7 @@ class GraphReader:
         follow: str | None = None,
         sweep: SweepChoice | None = None,
         sweep_tokens: int | None = None,
+        scope: Terms | None = None,
     ) -> Reading:
         """Explore the corpus and answer. Documents, chunks, facts and key elements never change.
 
@@ -184,12 +193,15 @@ class GraphReader:
         the id (or its prefix) of a finished run of this corpus that the question follows up.
         `sweep` and `sweep_tokens` replace the settings of these names: whether all texts may be
         read for the question, and how many tokens of them at most.
+        `scope` limits the question to some documents (`graphreader.scope`: "reports/",
+        "tag:contract", "2023-01..2023-06"); without it a follow-up has the scope of its run.
         """
         question = with_options(question, options)
         request = RunRequest(
             *(self._corpus, question, run),
             mode=mode,
             follow=follow,
+            scope=_parsed(scope),
             keep_run=keep_run,
             sweep=sweep,
             sweep_tokens=sweep_tokens,
@@ -208,12 +220,14 @@ class GraphReader:
         follow: str | None = None,
         sweep: SweepChoice | None = None,
         sweep_tokens: int | None = None,
+        scope: Terms | None = None,
     ) -> AsyncGenerator[Event]:
         """Answer as `aask` and yield the events: first RunBegan, last QuestionAnswered."""
         request = RunRequest(
             *(self._corpus, question, run),
             mode=mode,
             follow=follow,
+            scope=_parsed(scope),
             keep_run=keep_run,
             sweep=sweep,
             sweep_tokens=sweep_tokens,
@@ -245,8 +259,9 @@ class GraphReader:
         runs: Sequence[str] | None = None,
         mode: ModeName | None = None,
         keep_run: bool = False,
+        scope: Terms | None = None,
     ) -> AsyncGenerator[tuple[int, Outcome]]:
-        """Answer many questions side by side; `runs` are the ids of their runs.
+        """Answer many questions side by side, in one scope; `runs` are the ids of their runs.
 
         Yields the index of each with its reading, or the GraphReaderError that ended it,
         when ready.
@@ -257,7 +272,11 @@ class GraphReader:
             raise UsageError("Give each question an id of its own, or give none of them any.")
         requests = [
             RunRequest(
-                *(self._corpus, question, run), mode=mode, keep_run=keep_run, quota=self._quota
+                *(self._corpus, question, run),
+                mode=mode,
+                scope=_parsed(scope),
+                keep_run=keep_run,
+                quota=self._quota,
             )
             for question, run in zip(
                 questions, repeat(None) if runs is None else runs, strict=runs is not None
@@ -282,7 +301,7 @@ class GraphReader:
         return outcomes
 
     def as_graph(
-        self, mode: ModeName | None = None
+        self, mode: ModeName | None = None, scope: Terms = ()
     ) -> CompiledStateGraph[Any, Any, AgentInput, AgentOutput]:
         """Return the agent as a compiled LangGraph graph, for instance as a node of another one.
 
@@ -291,9 +310,11 @@ class GraphReader:
         its checkpoints.
         """
         chosen = mode_named(mode or self._resources.settings.mode)
+        limits = Scope.of(scope)
 
         async def context_of(_: Runtime[Any], question: str) -> RunContext:
-            return await prepare_run(self._resources, self._corpus, question, chosen, self._quota)
+            asked = self._corpus, question, chosen, self._quota
+            return await prepare_run(self._resources, *asked, limits)
 
         return agent_graph(context_of, mode=chosen.name)
 
@@ -559,9 +580,41 @@ class GraphReader:
         """List all corpora of the database, not only the reader's own."""
         return await Catalog(await self._resources.connection()).corpora()
 
-    async def adocuments(self) -> list[DocumentSummary]:
-        """List the documents of the corpus."""
-        return await (await self._resources.catalog(self._corpus)).documents(self._corpus)
+    async def adocuments(self, scope: Terms = ()) -> list[DocumentSummary]:
+        """List the documents of the corpus, or of a scope in it."""
+        catalog, chosen = await self._resources.catalog(self._corpus), Scope.of(scope)
+        documents = await catalog.documents(self._corpus)
+        if chosen == EVERYTHING:
+            return documents
+        ids = set((await catalog.in_scope(self._corpus, chosen)).ids)
+        return [one for one in documents if one.id in ids]
+
+    async def atag(
+        self,
+        scope: Terms,
+        *tags: str,
+        remove: Sequence[str] = (),
+        replace: bool = False,
+        date: str | None = None,
+    ) -> int:
+        """Add tags to the documents of a scope, remove some, or all others, and set their date.
+
+        `date` is an ISO date, month or year; "" removes it. From now on the front matter of these
+        documents changes neither. Returns how many documents they are; no text is read again.
+        """
+        if not (tags or remove or replace or date is not None):
+            raise UsageError("Name a tag to add or to remove, or a date.")
+        if len(set(tags)) > MOST_TAGS:
+            raise UsageError(f"A document has at most {MOST_TAGS} tags: name fewer.")
+        catalog = await self._resources.catalog(self._corpus)
+        found = await catalog.in_scope(self._corpus, Scope.of(scope))
+        return await GraphWriter(await self._resources.connection(), self._corpus).tag(
+            found.ids,
+            added=list(dict.fromkeys(map(checked_tag, tags))),
+            removed=list(map(checked_tag, remove)),
+            replaced=replace,
+            date=date and checked_date(date),
+        )
 
     async def astats(self) -> Stats:
         """Return the sizes of the corpus."""
@@ -601,6 +654,7 @@ class GraphReader:
     report = blocking(areport)
     corpora = blocking(acorpora)
     documents = blocking(adocuments)
+    tag = blocking(atag)
     stats = blocking(astats)
     close = blocking(aclose)
 
@@ -688,3 +742,7 @@ class GraphReader:
         raise UnknownKeyElementError(
             f"The corpus {self._corpus!r} has no key element {name!r}{hint}"
         )
+
+
+def _parsed(scope: Terms | None) -> Scope | None:
+    return None if scope is None else Scope.of(scope)

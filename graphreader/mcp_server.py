@@ -23,6 +23,7 @@ from graphreader.graph_reader import GraphReader
 from graphreader.llm.protocols import Quota
 from graphreader.outline import outline_text
 from graphreader.reading import Citation, Claim, Confidence, Contradiction
+from graphreader.scope import Scope
 from graphreader.store.catalog import DocumentSummary
 from graphreader.waiting import Waiting, listening
 
@@ -156,8 +157,8 @@ class DocumentsResult(BaseModel):
     documents: list[DocumentSummary]
 
 
-Stream = Callable[[str, str | None, Context[Any]], AsyncGenerator[Event]]
-"""A function that asks (question, id of the run to follow up, MCP context) and yields events."""
+Stream = Callable[[str, str | None, Scope | None, Context[Any]], AsyncGenerator[Event]]
+"""A function that asks (question, run to follow up, scope, MCP context) and yields events."""
 
 
 class CorpusTools:
@@ -181,6 +182,13 @@ class CorpusTools:
             str | None,
             Field(description="The `run` of an earlier answer that the question follows up."),
         ] = None,
+        scope: Annotated[
+            list[str] | None,
+            Field(
+                description="Only these documents: ids, titles, paths, folders (`reports/`), tags "
+                "(`tag:contract`, all of them), a range of dates (`2023-01..2023-06`)."
+            ),
+        ] = None,
     ) -> AnswerResult:
         """Answer a question from the texts, also one whose answer is spread over many places.
 
@@ -189,7 +197,8 @@ class CorpusTools:
         run in `follow`.
         """
         steps = 0
-        async with aclosing(self._stream(question, follow, context)) as events:
+        limits = None if scope is None else Scope.of(scope)
+        async with aclosing(self._stream(question, follow, limits, context)) as events:
             async for event in events:
                 if isinstance(event, QuestionAnswered):
                     names = AnswerResult.model_fields
@@ -276,7 +285,7 @@ class CorpusTools:
 
 
 def _stream_of(reader: GraphReader) -> Stream:
-    return lambda question, follow, _: reader.astream(question, follow=follow)
+    return lambda question, follow, scope, _: reader.astream(question, follow=follow, scope=scope)
 
 
 def _reporting(

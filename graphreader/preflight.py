@@ -22,9 +22,11 @@ from graphreader.llm.structured_output import ReplyForm
 from graphreader.llm.window import render_prompt
 from graphreader.models import in_background
 from graphreader.resources import Resources, reindex_call
+from graphreader.scope import EVERYTHING, Scope
 from graphreader.settings import OFFLINE, Settings
 from graphreader.store.catalog import Catalog
 from graphreader.store.explorer import GraphExplorer
+from graphreader.store.records import DocumentsInScope
 from graphreader.store.writer import GraphWriter
 
 LEAST_QUESTION = 100  # tokens of a question that fit into every prompt
@@ -42,11 +44,12 @@ async def prepare_run(
     question: str,
     mode: Mode,
     quota: Quota | None = None,
+    scope: Scope = EVERYTHING,
 ) -> RunContext:
     """Open the context of a run in a mode.
 
-    Raises UnknownCorpusError, EmbeddingMismatchError, UsageError (empty, or does not fit), and
-    BudgetError where the first call would exceed the budget.
+    Raises UnknownCorpusError, EmbeddingMismatchError, UsageError (empty corpus or scope, or a
+    question that does not fit), and BudgetError where the first call would exceed the budget.
     """
     settings, models = resources.settings, resources.models
     decider, budget = models.asker(settings.window), models.budget_of_steps(quota)
@@ -56,7 +59,8 @@ async def prepare_run(
     record = await catalog.corpus(corpus)
     vectors = resources.query_vectors(corpus, record)
     resources.renew_terms(connection, corpus, record)
-    extent = await catalog.extent(corpus)
+    documents = await catalog.in_scope(corpus, scope) if scope != EVERYTHING else None
+    extent = await catalog.extent(corpus, documents)
     if not extent.documents:
         raise UsageError(empty_corpus_message(corpus))
     if models.own_decider is None:
@@ -68,8 +72,9 @@ async def prepare_run(
     notes += other_decider_note(corpus, record.decider, models.builder_name)
     notes += other_embedding_note(corpus, record.embedding, models.embedder_name)
     notes += unfinished_note(extent.documents, extent.unfinished)
+    notes += scope_note(documents)
     return RunContext(
-        GraphExplorer(connection, corpus),
+        GraphExplorer(connection, corpus, documents),
         decider,
         vectors,
         mode.limits(settings),
@@ -178,6 +183,18 @@ def refused_vectors_note(corpus: str, number: int, embedding: str) -> list[str]:
     return [
         f"{texts} no vector, since the embeddings service gave none: they are found by their words "
         f"alone. {reindex_call(corpus, embedding)} asks once more."
+    ]
+
+
+def scope_note(documents: DocumentsInScope | None) -> list[str]:
+    """A note on the documents to which a question is limited, if it is."""
+    if documents is None:
+        return []
+    number = len(documents.ids)
+    count = "1 document" if number == 1 else f"{number:,} documents"
+    return [
+        f"Only {count} of the corpus {'is' if number == 1 else 'are'} searched: "
+        f"{', '.join(documents.scope.terms)}."
     ]
 
 

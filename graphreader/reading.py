@@ -107,7 +107,8 @@ class Reading:
     `facts_read` are the atomic facts that were shown; `tokens_read` counts all of these, each text
     once. `evidence` is the text that the answer was drawn from (paper, appendix E). `compression`
     is the share, from 0 to 1, by which the last prompt's memory was shorter than the texts; it and
-    `pages_looked_up` are None for readers that have no pages.
+    `pages_looked_up` are None for readers that have no pages. `scope` are the terms of the scope
+    (`graphreader.scope`) to which the question was limited, if it was.
     """
 
     question: str
@@ -135,6 +136,7 @@ class Reading:
     compression: float | None = None
     explanation: str = ""
     confidence: Confidence = "stated"
+    scope: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Allow "stated" and "likely" only for an answered question."""
@@ -156,10 +158,14 @@ class Reading:
         return error
 
     def as_dict(self) -> Mapping[str, Any]:
-        """Plain JSON types, without `facts_read` and `evidence`. No key is ever removed."""
+        """Plain JSON types, without `facts_read` and `evidence`, and without an empty `scope`.
+
+        No other key is ever removed.
+        """
         claims = [{**asdict(claim), "supported": claim.supported} for claim in self.claims]
         values = {**asdict(self), "claims": claims, "kind": self.kind}
-        return {name: values[name] for name in values if name not in _TEXTS}
+        left_out = _TEXTS if self.scope else (*_TEXTS, "scope")
+        return {name: values[name] for name in values if name not in left_out}
 
 
 class Reader(Protocol):

@@ -47,6 +47,7 @@ from graphreader.llm.protocols import Budget, Quota, names
 from graphreader.preflight import prepare_run
 from graphreader.reading import Reading, check_question
 from graphreader.resources import Resources
+from graphreader.scope import EVERYTHING, Scope
 from graphreader.settings import SweepChoice
 from graphreader.store.run_graph import write_run
 from graphreader.usage import Usage
@@ -57,7 +58,8 @@ class RunRequest:
     """A question to a corpus, or a kept run to resume or fork.
 
     With `resume` `run` may be a prefix of an id, and the kept question and corpus count;
-    `step`, from 1, forks it before that step. `earlier` is the exchange of the run to `follow`.
+    `step`, from 1, forks it before that step. `earlier` is the exchange of the run to `follow`,
+    whose scope it has, unless it has its own `scope`.
     `sweep` and `sweep_tokens` replace the settings of these names.
     Every request to the model also takes from the `quota`.
     """
@@ -72,6 +74,7 @@ class RunRequest:
     sweep_tokens: int | None = None
     follow: str | None = None
     earlier: str = ""
+    scope: Scope | None = None
     keep_run: bool = False
     stream_answer: bool = False
     quota: Quota | None = None
@@ -90,7 +93,8 @@ async def execute(resources: Resources, request: RunRequest) -> AsyncGenerator[E
             yield event
         return
     mode = _mode_of(record) if record else mode_named(request.mode or resources.settings.mode)
-    context = await prepare_run(resources, request.corpus, request.question, mode, request.quota)
+    asked, scope = (request.corpus, request.question), request.scope or EVERYTHING
+    context = await prepare_run(resources, *asked, mode, request.quota, scope)
     context = replace(context, limits=request.limits(context.limits))
     run = await _Run.open(resources, request, record, mode, context)
     result: AgentOutput | None = None
@@ -151,7 +155,7 @@ async def _find_kept_run(
         record = await resources.required_run_store().get(request.run or "")
         summary = record.summary
         known = replace(request, corpus=summary.corpus, question=summary.question, run=summary.run)
-        return known, record
+        return replace(known, scope=_scope_of(record)), record
     if request.run is not None:
         check_run_id(request.run)
     request = replace(request, question=check_question(request.question))
@@ -164,8 +168,8 @@ async def _find_kept_run(
     found = None
     with suppress(RunsError):  # starting the run reports it
         found = await resources.run_store.find(request.run)
-    same = request.corpus, request.question, request.follow
-    if found and (found.summary.corpus, found.summary.question, found.summary.follow) != same:
+    same = request.corpus, request.question, request.follow, request.scope or EVERYTHING
+    if found and (*_asked(found.summary), _scope_of(found)) != same:
         raise UsageError(f"The run {request.run} is about another question: choose another id.")
     return request, found
 
@@ -185,7 +189,8 @@ async def _following(resources: Resources, request: RunRequest, follow: str) -> 
         )
     before = record.options.get("earlier", "")
     earlier = earlier_exchange(record.reading, before, resources.settings.window)
-    return replace(request, follow=id, earlier=earlier)
+    scope = _scope_of(record) if request.scope is None else request.scope
+    return replace(request, follow=id, earlier=earlier, scope=scope)
 
 
 async def _finished_run(
@@ -304,6 +309,7 @@ class _Run:
             "mode": self.mode.name,
             "follow": follow,
             "earlier": self.earlier,
+            "scope": list(self.context.explorer.scope.terms),
         }
         if self.resources.run_store:
             try:
@@ -476,6 +482,15 @@ async def _write_into_graph(resources: Resources, corpus: str, reading: Reading)
 
 def _with_notes(reading: Reading, *notes: str) -> Reading:
     return replace(reading, notes=(*reading.notes, *notes)) if notes else reading
+
+
+def _asked(run: RunSummary) -> tuple[str, str, str | None]:
+    return run.corpus, run.question, run.follow
+
+
+def _scope_of(record: RunRecord) -> Scope:
+    """The scope of a kept run; runs of earlier versions have none."""
+    return Scope.of(record.options.get("scope", ()))
 
 
 def _mode_name(record: RunRecord) -> str:

@@ -1,13 +1,17 @@
 // The facts that name a key element, grouped by chunk, in the order of the texts. If there are more
-// than $most, the facts that also name a related key element come first.
+// than $most, the facts that also name a related key element come first. Here and in other statements
+// $scope has the ids of the documents that are read; null: all.
 MATCH (k:KeyElement {id: $id, corpus: $corpus})
-WITH k, COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } AS total
+WITH k, CASE WHEN $scope IS NULL THEN COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } ELSE COUNT {
+  (k)<-[:HAS_KEY_ELEMENT]-()<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope
+} END AS total
 CALL (k, total) {
   UNWIND CASE WHEN total > $most THEN range(0, size($related) - 1) ELSE [] END AS place
   MATCH (r:KeyElement {id: $related[place], corpus: $corpus})
   WHERE r <> k
   CALL (r) {
     MATCH (r)<-[:HAS_KEY_ELEMENT]-(f)
+    WHERE $scope IS NULL OR EXISTS { (f)<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope }
     RETURN f LIMIT $each
   }
   // A fact names few: going through them is cheaper than asking whether it names the one.
@@ -16,6 +20,7 @@ CALL (k, total) {
   RETURN f, place
 UNION ALL
   MATCH (k)<-[:HAS_KEY_ELEMENT]-(f)
+  WHERE $scope IS NULL OR EXISTS { (f)<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope }
   RETURN f, size($related) AS place LIMIT $most
 }
 WITH total, f, min(place) AS place

@@ -1,6 +1,7 @@
 // One chunk in full, with references to the chunks before and after it, its first page number,
 // the page starts in it, the heading at its start, and the headings in it.
 MATCH (d:Document)-[:HAS_CHUNK]->(c:Chunk {id: $id, corpus: $corpus})
+WHERE $scope IS NULL OR d.id IN $scope
 OPTIONAL MATCH (p:Chunk)-[:NEXT]->(c)
 OPTIONAL MATCH (c)-[:NEXT]->(s:Chunk)
 WITH d, c, p, s, coalesce(d.page_starts, []) AS pages,

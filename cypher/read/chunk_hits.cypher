@@ -3,6 +3,7 @@
 UNWIND range(0, size($hits) - 1) AS place
 WITH place, $hits[place] AS row
 MATCH (d:Document)-[:HAS_CHUNK]->(c:Chunk {id: row.id, corpus: $corpus})
+WHERE $scope IS NULL OR d.id IN $scope
 WITH place, row, d, c, COUNT { (c)-[:HAS_ATOMIC_FACT]->() } AS number
 RETURN collect({
   place: place,

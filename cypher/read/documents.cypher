@@ -6,6 +6,6 @@ WITH d, count(c) AS chunks, sum(c.tokens) AS tokens,
 ORDER BY d.title, d.source
 RETURN collect(d {
   .id, .title, .source, .sha256, .language, .chunk_tokens, chunks: chunks, tokens: tokens, failed: failed,
-  encoding: d.encoding,
+  encoding: d.encoding, tags: coalesce(d.tags, []), date: coalesce(d.date, ''),
   status: CASE WHEN d.deleting THEN 'deleting' WHEN d.complete THEN 'complete' ELSE 'incomplete' END
 }) AS documents

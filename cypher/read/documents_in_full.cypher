@@ -4,7 +4,8 @@ UNWIND $ids AS id
 MATCH (d:Document {id: id, corpus: $corpus})
 WHERE d.deleting IS NULL
 RETURN id, d.title AS title, d.source AS source, d.language AS language, d.sha256 AS sha256,
-       coalesce(d.metadata, '{}') AS metadata, coalesce(d.encoding, '') AS encoding, coalesce(d.page_starts, []) AS page_starts,
+       coalesce(d.metadata, '{}') AS metadata, coalesce(d.encoding, '') AS encoding,
+       coalesce(d.tags, []) AS tags, coalesce(d.date, '') AS date, coalesce(d.tagged, false) AS tagged, coalesce(d.page_starts, []) AS page_starts,
        coalesce(d.headings, []) AS headings, coalesce(d.heading_starts, []) AS heading_starts,
        coalesce(d.heading_levels, [h IN d.headings | 1], []) AS heading_levels,
        d.chunk_tokens AS chunk_tokens, coalesce(d.complete, false) AS complete,

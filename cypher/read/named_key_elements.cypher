@@ -5,9 +5,14 @@ UNWIND range(0, size($queries) - 1) AS place
 CALL (place) {
   CALL (place) {
     CALL db.index.fulltext.queryNodes('graphreader_key_element_words', $queries[place],
-         {limit: $limit})
+         {limit: coalesce($wide, $limit)})
     YIELD node AS k
-    RETURN k
+    OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
+    WITH k, coalesce(a, k) AS node
+    WHERE $scope IS NULL OR EXISTS {
+      (node)<-[:HAS_KEY_ELEMENT]-()<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope
+    }
+    RETURN k LIMIT $limit
   UNION
     MATCH (k:KeyElement {id: $ids[place]})
     RETURN k
@@ -16,7 +21,10 @@ CALL (place) {
   WHERE k.corpus = $corpus
   OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
   WITH DISTINCT coalesce(a, k) AS k
-  WHERE EXISTS { (k)<-[:HAS_KEY_ELEMENT]-() }
+  WHERE EXISTS {
+    (k)<-[:HAS_KEY_ELEMENT]-(f)
+    WHERE $scope IS NULL OR EXISTS { (f)<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope }
+  }
   RETURN collect(k {.id, .name, .aliases, facts: COUNT { (k)<-[:HAS_KEY_ELEMENT]-() }}) AS rows
 }
 RETURN rows

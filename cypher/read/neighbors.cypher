@@ -3,13 +3,16 @@
 // that also name a related key element are used first. `unread` is true if the neighbor has a fact
 // in a chunk that is not in $read.
 MATCH (k:KeyElement {id: $id, corpus: $corpus})
-WITH k, COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } AS total
+WITH k, CASE WHEN $scope IS NULL THEN COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } ELSE COUNT {
+  (k)<-[:HAS_KEY_ELEMENT]-()<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope
+} END AS total
 CALL (k, total) {
   UNWIND CASE WHEN total > $most THEN range(0, size($related) - 1) ELSE [] END AS place
   MATCH (r:KeyElement {id: $related[place], corpus: $corpus})
   WHERE r <> k
   CALL (r) {
     MATCH (r)<-[:HAS_KEY_ELEMENT]-(f)
+    WHERE $scope IS NULL OR EXISTS { (f)<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope }
     RETURN f LIMIT $each
   }
   // A fact names few: going through them is cheaper than asking whether it names the one.
@@ -18,6 +21,7 @@ CALL (k, total) {
   RETURN f, place
 UNION ALL
   MATCH (k)<-[:HAS_KEY_ELEMENT]-(f)
+  WHERE $scope IS NULL OR EXISTS { (f)<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope }
   RETURN f, size($related) AS place LIMIT $most
 }
 WITH k, f, min(place) AS place
@@ -29,10 +33,13 @@ MATCH (f)-[:HAS_KEY_ELEMENT]->(n)
 WHERE n <> k
 WITH n, count(*) AS shared, max(CASE WHEN related THEN 1 ELSE 0 END) AS through
 WHERE NOT n.id IN $visited
-WITH n, shared, through, COUNT { (n)<-[:HAS_KEY_ELEMENT]-() } AS facts
+WITH n, shared, through, CASE WHEN $scope IS NULL THEN COUNT { (n)<-[:HAS_KEY_ELEMENT]-() } ELSE COUNT {
+  (n)<-[:HAS_KEY_ELEMENT]-()<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope
+} END AS facts
 ORDER BY through DESC, shared / sqrt(facts) DESC, n.name, n.id
 LIMIT $limit
 WITH n, shared, facts, EXISTS {
-  MATCH (n)<-[:HAS_KEY_ELEMENT]-()<-[:HAS_ATOMIC_FACT]-(c) WHERE NOT c.id IN $read
+  MATCH (n)<-[:HAS_KEY_ELEMENT]-()<-[:HAS_ATOMIC_FACT]-(c)
+  WHERE NOT c.id IN $read AND ($scope IS NULL OR c.document IN $scope)
 } AS unread, vector.similarity.cosine(n.embedding, $vector) AS score
 RETURN collect(n {.id, .name, unread, shared, facts, similarity: coalesce(2 * score - 1, 0.0)}) AS rows

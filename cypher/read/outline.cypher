@@ -1,6 +1,7 @@
 // The first chunks of a document in their order, each with its summary, or without one with its
 // first fact or the beginning of its text; and the headings of the document.
 MATCH (d:Document {id: $document, corpus: $corpus})
+WHERE $scope IS NULL OR d.id IN $scope
 CALL (d) {
   MATCH (d)-[:HAS_CHUNK]->(c:Chunk)
   WHERE c.pending IS NULL AND c.retired IS NULL

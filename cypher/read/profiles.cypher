@@ -2,12 +2,15 @@
 // too many, the chunks of some facts and the titles of the first $titles documents of these.
 UNWIND $ids AS id
 MATCH (k:KeyElement {id: id, corpus: $corpus})
-WITH k, COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } AS total
+WITH k, CASE WHEN $scope IS NULL THEN COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } ELSE COUNT {
+  (k)<-[:HAS_KEY_ELEMENT]-()<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope
+} END AS total
 CALL (k, total) {
   MATCH (k)<-[:HAS_KEY_ELEMENT]-(f)
+  WHERE $scope IS NULL OR EXISTS { (f)<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope }
   WITH total, f LIMIT $compared
   MATCH (c)-[:HAS_ATOMIC_FACT]->(f)
-  WITH collect(CASE WHEN total <= $compared THEN f.id END) AS facts, collect(DISTINCT c) AS chunks
+  WITH collect(CASE WHEN total <= $compared THEN f.id END) AS fact_ids, collect(DISTINCT c) AS chunks
   CALL (chunks) {
     UNWIND chunks AS c
     WITH DISTINCT c.document AS document
@@ -16,6 +19,6 @@ CALL (k, total) {
     ORDER BY title LIMIT $titles
     RETURN collect(title) AS titles
   }
-  RETURN facts, [c IN chunks | c.id] AS chunks, titles
+  RETURN fact_ids, [c IN chunks | c.id] AS chunks, titles
 }
-RETURN collect(k {.id, .name, .aliases, total, facts, chunks, titles}) AS rows
+RETURN collect(k {.id, .name, .aliases, total, fact_ids, chunks, titles}) AS rows

@@ -10,6 +10,7 @@ WITH COLLECT {
 } AS found, COLLECT {
   UNWIND $ids AS id
   MATCH (c:Chunk {id: id, corpus: $corpus})
+  WHERE $scope IS NULL OR c.document IN $scope
   RETURN c
 } AS chunks
 WITH chunks, found, COLLECT {
@@ -34,6 +35,7 @@ RETURN [one IN found | {asked: one.asked, id: one.element.id, name: one.element.
     UNWIND elements AS k
     CALL (k) {
       MATCH (k)<-[:HAS_KEY_ELEMENT]-(f)
+      WHERE $scope IS NULL OR EXISTS { (f)<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope }
       RETURN f LIMIT $most
     }
     MATCH (f)-[:HAS_KEY_ELEMENT]->(o)

@@ -1,10 +1,20 @@
-// The passages of a corpus nearest to each of some vectors, nearest first, by comparison with all of
-// them. No row for a corpus whose passages have no vectors.
+// The passages of a corpus, or of a scope in it, nearest to each of some vectors, nearest first, by
+// comparison with all of them. No row for a corpus whose passages have no vectors.
 MATCH (corpus:Corpus {name: $corpus})
 WHERE corpus.passage_vectors
 UNWIND range(0, size($vectors) - 1) AS place
 CALL (place) {
-  MATCH (d:Document {corpus: $corpus})-[:HAS_CHUNK]->(c)-[:HAS_PASSAGE]->(p)
+  CALL () {
+    WITH 1 AS whole
+    WHERE $scope IS NULL
+    MATCH (d:Document {corpus: $corpus})
+    RETURN d
+  UNION ALL
+    UNWIND $scope AS id
+    MATCH (d:Document {id: id, corpus: $corpus})
+    RETURN d
+  }
+  MATCH (d)-[:HAS_CHUNK]->(c)-[:HAS_PASSAGE]->(p)
   WHERE p.embedding IS NOT NULL AND c.pending IS NULL AND c.retired IS NULL
   WITH c, d, p, vector.similarity.cosine(p.embedding, $vectors[place]) AS score
   ORDER BY score DESC, p.id

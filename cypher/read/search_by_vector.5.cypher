@@ -7,7 +7,10 @@ CALL (place) {
   WHERE k.corpus = $corpus
   OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
   WITH coalesce(a, k) AS k, max(score) AS score
-  WHERE EXISTS { (k)<-[:HAS_KEY_ELEMENT]-() }
+  WHERE EXISTS {
+    (k)<-[:HAS_KEY_ELEMENT]-(f)
+    WHERE $scope IS NULL OR EXISTS { (f)<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope }
+  }
   ORDER BY score DESC, k.key
   LIMIT $limit
   RETURN collect(k {.id, .name, cosine: 2 * score - 1}) AS rows

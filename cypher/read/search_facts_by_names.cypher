@@ -3,13 +3,19 @@
 UNWIND range(0, size($queries) - 1) AS place
 CALL (place) {
   CALL db.index.fulltext.queryNodes('graphreader_key_element_words', $queries[place],
-       {limit: $titles})
+       {limit: coalesce($wide, $titles)})
   YIELD node AS k
   WHERE k.corpus = $corpus
   OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
   WITH DISTINCT coalesce(a, k) AS k
+  WHERE EXISTS {
+    (k)<-[:HAS_KEY_ELEMENT]-(f)
+    WHERE $scope IS NULL OR EXISTS { (f)<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope }
+  }
+  WITH k LIMIT $titles
   CALL (k) {
     MATCH (k)<-[:HAS_KEY_ELEMENT]-(f)
+    WHERE $scope IS NULL OR EXISTS { (f)<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope }
     RETURN f LIMIT $opening
   }
   WITH DISTINCT f

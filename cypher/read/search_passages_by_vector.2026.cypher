@@ -12,6 +12,7 @@ CALL (place) {
   ) SCORE AS score
   MATCH (c:Chunk)-[:HAS_PASSAGE]->(p)
   WHERE c.pending IS NULL AND c.retired IS NULL
+    AND ($scope IS NULL OR c.document IN $scope)
   MATCH (d:Document {id: c.document})
   WITH c, d, p, score
   ORDER BY score DESC, p.id

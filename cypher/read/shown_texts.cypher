@@ -1,6 +1,7 @@
 // What a run was shown of some chunks: the text if it was read in full, and some of the facts.
 UNWIND $chunks AS row
 MATCH (c:Chunk {id: row.id, corpus: $corpus})
+WHERE $scope IS NULL OR c.document IN $scope
 CALL (row, c) {
   WITH row, c WHERE size(row.facts) > 0
   MATCH (c)-[:HAS_ATOMIC_FACT]->(f)

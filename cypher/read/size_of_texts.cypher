@@ -1,5 +1,6 @@
 // The number of documents, and of their first chunks the number and the tokens.
 MATCH (d:Document {corpus: $corpus})
+WHERE $scope IS NULL OR d.id IN $scope
 WITH d LIMIT $limit
 WITH collect(d) AS ds
 CALL (ds) {

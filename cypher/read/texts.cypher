@@ -1,7 +1,7 @@
 // The documents of a corpus with their chunks in order, from which the texts are joined. A document
 // whose chunks are not in order yet is left out.
 MATCH (d:Document {corpus: $corpus})
-WHERE d.deleting IS NULL AND d.arranged IS NOT NULL
+WHERE d.deleting IS NULL AND d.arranged IS NOT NULL AND ($scope IS NULL OR d.id IN $scope)
 MATCH (d)-[:HAS_CHUNK]->(c)
 WHERE c.pending IS NULL AND c.retired IS NULL
 WITH d, c ORDER BY c.index

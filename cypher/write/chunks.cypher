@@ -21,7 +21,8 @@ CALL () {
   WITH d, row WHERE d.deleting IS NULL
   SET d.corpus = $corpus, d.title = row.title, d.terms = row.terms, d.source = row.source,
       d.sha256 = row.sha256, d.language = row.language, d.metadata = row.metadata,
-      d.encoding = row.encoding,
+      d.encoding = row.encoding, d.tags = CASE WHEN d.tagged THEN d.tags ELSE row.tags END,
+      d.date = CASE WHEN d.tagged THEN d.date ELSE row.date END,
       d.page_starts = row.page_starts, d.headings = row.headings,
       d.heading_starts = row.heading_starts, d.heading_levels = row.heading_levels,
       d.chunk_tokens = $chunk_tokens, d.complete = false,

@@ -218,6 +218,7 @@ async def reading_of(
             **result,
             "question": question,
             "corpus": context.explorer.corpus,
+            "scope": context.explorer.scope.terms,
             "paths": [
                 {**one, "calls": len(one["functions"]), "usage": total_usage(one["costs"])}
                 for one in paths

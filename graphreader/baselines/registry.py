@@ -32,9 +32,10 @@ from graphreader.documents import Document
 from graphreader.errors import UsageError
 from graphreader.llm.protocols import Quota
 from graphreader.models import ModelRegistry
-from graphreader.preflight import empty_corpus_message
+from graphreader.preflight import empty_corpus_message, scope_note
 from graphreader.reading import Reader, Reading, check_question
 from graphreader.resources import Resources
+from graphreader.scope import EVERYTHING, Scope
 from graphreader.settings import OFFLINE, Settings
 from graphreader.tokens import count
 
@@ -140,24 +141,37 @@ def check_for_corpus(name: str) -> None:
         )
 
 
-def ask(name: str, resources: Resources, corpus: str, question: str) -> Reading:
-    """Have the reader of that name answer from a corpus. Raises UsageError, DecisionError."""
-    return sync.run(aask(name, resources, corpus, question))
+def ask(
+    name: str, resources: Resources, corpus: str, question: str, scope: Scope = EVERYTHING
+) -> Reading:
+    """Have the reader of that name answer from the documents of a corpus in a scope.
+
+    Raises UsageError, DecisionError.
+    """
+    return sync.run(aask(name, resources, corpus, question, scope=scope))
 
 
 async def aask(
-    name: str, resources: Resources, corpus: str, question: str, quota: Quota | None = None
+    name: str,
+    resources: Resources,
+    corpus: str,
+    question: str,
+    quota: Quota | None = None,
+    scope: Scope = EVERYTHING,
 ) -> Reading:
     """Answer as `ask` does, in GraphReader's own event loop; requests take from the `quota`."""
     check_for_corpus(name)
     question = check_question(question)
     catalog = await resources.catalog(corpus)
-    documents = await catalog.texts(corpus)
+    limits = await catalog.in_scope(corpus, scope) if scope != EVERYTHING else None
+    documents = await catalog.texts(corpus, limits)
     if not documents:
         raise UsageError(empty_corpus_message(corpus))
     material = Material(documents, preset_for(sum(count(one.text) for one in documents)))
     reader = make(name, material, resources.models, quota)
-    return replace(await reader.aask(question), corpus=corpus)
+    reading = await reader.aask(question)
+    notes = (*scope_note(limits), *reading.notes)
+    return replace(reading, corpus=corpus, notes=notes, scope=scope.terms)
 
 
 def _kind_of(name: str) -> tuple[ReaderKind, re.Match[str]]:

@@ -60,6 +60,7 @@ _COMMANDS: tuple[tuple[typer.Typer, str, Callable[..., None]], ...] = (
     (app, "list", corpora.list_documents),
     (app, "stats", corpora.stats),
     (app, "outline", corpora.outline),
+    (app, "tag", corpora.tag),
     (app, "delete", corpora.delete),
     (app, "reindex", corpora.reindex),
     (app, "normalize", corpora.normalize),

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from graphreader.graph_reader import GraphReader
     from graphreader.reading import Reading
     from graphreader.runs import Outcome
+    from graphreader.scope import Scope
 
 
 _CONTINUES = "The answers so far are kept: the same command continues."
@@ -53,6 +54,7 @@ def ask(
     file: options.QuestionFile = None,
     out: options.OutFile = None,
     follow: options.Follow = None,
+    within: options.In = None,
     keep_run: options.KeepRun = False,
     max_calls: options.MaxCalls = None,
     max_tokens: options.MaxTokens = None,
@@ -70,40 +72,45 @@ def ask(
         graphreader ask "..." --corpus library --json | jq -r .answer
         graphreader ask --follow 4f2a "And where was she born?"
         graphreader ask --sweep "Which ships does the log name?"
+        graphreader ask --in reports/ --in tag:final --in 2023-01..2023-06 "..."
         graphreader ask --file questions.jsonl --out answers.jsonl --mode paper
     """
+    from graphreader.scope import Scope
+
     settings: dict[str, Any] = {"mode": mode, "max_calls": max_calls, "max_tokens": max_tokens}
     if sweep is not None:
         settings["sweep"] = "always" if sweep else "never"
     if sweep_tokens is not None:
         settings["sweep_tokens"] = sweep_tokens
+    scope = Scope.of(within) if within else None
     if reader is not None and reader != "graphreader":
         if question is None or any((mode, file, out, follow, keep_run, report)):
             raise UsageError(
-                "--reader takes one QUESTION and only the options --corpus, --json, --max-calls "
-                "and --max-tokens: leave out the rest."
+                "--reader takes one QUESTION and only the options --corpus, --in, --json, "
+                "--max-calls and --max-tokens: leave out the rest."
             )
-        _ask_other_reader(reader, question, corpus or "default", as_json, settings)
+        _ask_other_reader(reader, question, corpus or "default", scope, as_json, settings)
     elif file is not None:
         if question is not None or as_json or report is not None or follow is not None:
             raise UsageError(
                 "--file has its own questions and prints JSON: leave out QUESTION, --json, "
                 "--follow and --report."
             )
-        _ask_file(file, out, corpus or "default", keep_run, settings)
+        _ask_file(file, out, corpus or "default", scope, keep_run, settings)
     elif question is None:
         raise UsageError("Ask a question, or name a file of questions with --file.")
     elif out is not None:
         raise UsageError("--out is for the answers to --file: add --file, or leave --out out.")
     else:
         check_report(report)
-        _ask_question(question, corpus, follow, keep_run, report, as_json, settings)
+        _ask_question(question, corpus, follow, scope, keep_run, report, as_json, settings)
 
 
 def _ask_question(
     question: str,
     corpus: str | None,
     follow: str | None,
+    scope: "Scope | None",
     keep_run: bool,
     report: str | None,
     as_json: bool,
@@ -118,7 +125,11 @@ def _ask_question(
 
         def answer(sweep_tokens: int | None = None) -> "Reading":
             events = reader.stream(
-                question, keep_run=keep_run, follow=follow, sweep_tokens=sweep_tokens
+                question,
+                keep_run=keep_run,
+                follow=follow,
+                scope=scope,
+                sweep_tokens=sweep_tokens,
             )
             return watch(_keeping(events, refused), as_json=as_json)
 
@@ -153,7 +164,12 @@ def _may_sweep(refused: "SweepRefused") -> bool:
 
 
 def _ask_other_reader(
-    name: str, question: str, corpus: str, as_json: bool, settings: dict[str, Any]
+    name: str,
+    question: str,
+    corpus: str,
+    scope: "Scope | None",
+    as_json: bool,
+    settings: dict[str, Any],
 ) -> None:
     with spinner("Opening the readers"):
         import_driver()
@@ -161,7 +177,8 @@ def _ask_other_reader(
 
         registry.check_for_corpus(name)
     with open_reader(corpus, **settings) as reader, spinner("Reading"):
-        reading = registry.ask(name, reader.resources, reader.corpus, question)
+        limits = (scope,) if scope else ()
+        reading = registry.ask(name, reader.resources, reader.corpus, question, *limits)
     if as_json:
         print_json(reading.as_dict())
     else:
@@ -181,19 +198,24 @@ class FileQuestion(NamedTuple):
 
 
 def _ask_file(
-    file: str, out: str | None, corpus: str, keep_run: bool, settings: Mapping[str, Any]
+    file: str,
+    out: str | None,
+    corpus: str,
+    scope: "Scope | None",
+    keep_run: bool,
+    settings: Mapping[str, Any],
 ) -> None:
     """Write answers to the questions of a file to `out` or stdout; exit with 1 if any failed."""
     questions = read_questions(file)
     if out is not None and out != STDIN:
         path = Path(out).expanduser().absolute()
-        progress = _ask_into_file(path, corpus, questions, keep_run, settings)
+        progress = _ask_into_file(path, corpus, questions, scope, keep_run, settings)
         print_words(progress.summary())
     else:
         # On a terminal a live line would disturb the answers.
         progress = AskProgress(len(questions), live=not sys.stdout.isatty())
         with open_reader(corpus, **settings) as reader:
-            ask_all(reader, questions, None, keep_run, _print_answer, progress)
+            ask_all(reader, questions, None, scope, keep_run, _print_answer, progress)
         print_error(progress.summary())
     if progress.failed:
         raise typer.Exit(1)
@@ -203,15 +225,17 @@ def _ask_into_file(
     path: Path,
     corpus: str,
     questions: list[FileQuestion],
+    scope: "Scope | None",
     keep_run: bool,
     settings: Mapping[str, Any],
 ) -> "AskProgress":
     from graphreader.files import json_line
 
-    left = _unanswered(path, corpus, questions)
+    terms = list(scope.terms) if scope else []
+    left = _unanswered(path, corpus, questions, terms)
     progress = AskProgress(len(questions), before=len(questions) - len(left))
-    # A repeated command resumes its runs: their ids come from corpus, mode, file and question.
-    keys = [[corpus, settings["mode"] or "", str(path), *one] for one in left]
+    # A repeated command resumes its runs: their ids come from corpus, mode, file, scope, question.
+    keys = [[corpus, settings["mode"] or "", str(path), *terms, *one] for one in left]
     runs = [sha256(json.dumps(key).encode()).hexdigest()[:12] for key in keys]
     try:
         if left:
@@ -224,7 +248,7 @@ def _ask_into_file(
                         file.write(json_line(line))
                         file.flush()
 
-                    ask_all(reader, left, runs, keep_run, store, progress)
+                    ask_all(reader, left, runs, scope, keep_run, store, progress)
     except Interrupted as error:
         error.add_note(_CONTINUES)
         raise
@@ -249,6 +273,7 @@ def ask_all(
     reader: "GraphReader",
     questions: Sequence[FileQuestion],
     runs: Sequence[str] | None,
+    scope: "Scope | None",
     keep_run: bool,
     store: Callable[[Mapping[str, Any]], None],
     progress: "AskProgress",
@@ -263,7 +288,7 @@ def ask_all(
     if not reader.documents():
         raise UsageError(empty_corpus_message(reader.corpus))
     batch = reader.batch_as_completed(
-        [one.question for one in questions], runs=runs, keep_run=keep_run
+        [one.question for one in questions], runs=runs, keep_run=keep_run, scope=scope
     )
     with progress, closing(batch) as results:
         breaker = CircuitBreaker()
@@ -388,11 +413,13 @@ def _parse_question(line: bytes, number: int) -> FileQuestion | None:
     return FileQuestion(id_, without_surrogates(question.strip()))
 
 
-def _unanswered(path: Path, corpus: str, questions: list[FileQuestion]) -> list[FileQuestion]:
+def _unanswered(
+    path: Path, corpus: str, questions: list[FileQuestion], scope: list[str]
+) -> list[FileQuestion]:
     """The questions without an answer in a file; removes errors and a cut-off line from it.
 
-    Raises UsageError for a file with other lines than answers from the corpus to these questions,
-    and leaves it untouched.
+    Raises UsageError for a file with other lines than answers from the corpus to these questions in
+    this scope, and leaves it untouched.
     """
     from graphreader.files import atomic_write, complete_lines
 
@@ -406,14 +433,16 @@ def _unanswered(path: Path, corpus: str, questions: list[FileQuestion]) -> list[
         """Whether a line is an answer from this corpus to one of the questions, or its error."""
         if texts.get(str(line["id"]), line["question"]) != line["question"]:
             return False
-        return "error" in line or ("answer" in line and line.get("corpus") == corpus)
+        place = line.get("corpus"), line.get("scope", [])
+        return "error" in line or ("answer" in line and place == (corpus, scope))
 
     lines = complete_lines(
         path,
         frozenset(("id", "question")),
         accepts=is_answer,
-        refusal=f"this is not an answer from the corpus {corpus!r} to one of these questions; name "
-        "another --out.",
+        refusal=f"this is not an answer from the corpus {corpus!r}"
+        + (f" within {', '.join(scope)}" if scope else "")
+        + " to one of these questions; name another --out.",
         beginning=b'{"id": ',
     )
     answers: dict[str, bytes] = {}

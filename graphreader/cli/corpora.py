@@ -1,4 +1,4 @@
-"""Commands on corpora: list, stats, outline, delete, normalize, reindex, export, import."""
+"""Commands on corpora: list, stats, outline, tag, delete, normalize, reindex, export, import."""
 
 import math
 import os
@@ -88,11 +88,12 @@ def _print_documents(corpus: str, documents: "Sequence[DocumentSummary]") -> Non
     for one in documents:
         status = one.status + (f" ({one.failed} without facts)" if one.failed else "")
         values = [one.title, one.id, f"{one.chunks:,}", f"{one.tokens:,}", status]
-        rows.append([*values, one.encoding or ""])
-    columns = ["Document", "Id", "Chunks", "Tokens", "Status", "Encoding"]
-    if not any(one.encoding for one in documents):  # all are UTF-8, or of formats without one
-        columns.pop()
-        rows = [row[:-1] for row in rows]
+        rows.append([*values, one.date, ", ".join(one.tags), one.encoding or ""])
+    columns = ["Document", "Id", "Chunks", "Tokens", "Status", "Date", "Tags", "Encoding"]
+    for place in (7, 6, 5):  # an empty column: all are UTF-8, or no document has a tag or a date
+        if not any(row[place] for row in rows):
+            del columns[place]
+            rows = [row[:place] + row[place + 1 :] for row in rows]
     if out.width < _WIDE and len({one.title for one in documents}) == len(documents):
         columns.remove("Id")  # in a narrow terminal titles need the room
         rows = [[title, *others] for title, _, *others in rows]
@@ -137,6 +138,29 @@ def outline(
 
     lines = outline_text(entries, math.inf).splitlines()
     print_table([line.split(" ", 1) for line in lines], "Chunk", "Outline", right=("Chunk",))
+
+
+def tag(
+    documents: options.Tagged,
+    tags: options.NewTags = None,
+    remove: options.RemovedTags = None,
+    date: options.DocumentDate = None,
+    corpus: options.Corpus = "default",
+    json: options.Json = False,
+) -> None:
+    """Tag and date documents, so that `ask --in tag:NAME` or `--in 2023-01..2023-06` searches them.
+
+    Tags and dates of front matter are there from the start; after this command it changes them no
+    longer.
+
+    Examples:
+        graphreader tag contracts/ contract signed
+        graphreader tag minutes.md --date 2023-05-17 --remove draft
+    """
+    with open_reader(corpus) as reader:
+        tagged = reader.tag(documents, *(tags or ()), remove=remove or (), date=date)
+    text = f"{corpus}: {plural(tagged, 'document')} tagged."
+    print_result({"corpus": corpus, "tagged": tagged}, text, json=json)
 
 
 def delete(

@@ -158,6 +158,15 @@ OutFile = Annotated[
 Follow = Annotated[
     str | None, _option("RUN", "Ask a follow-up question to the answer of this run.")
 ]
+In = Annotated[
+    list[str] | None,
+    _option(
+        "SCOPE",
+        "Search only these documents: a title, a path, a folder/, tag:NAME, or dates as "
+        "2023-01..2023-06 (repeatable).",
+        "--in",
+    ),
+]
 KeepRun = Annotated[bool, flag("--keep-run", help="Store the exploration in the graph.")]
 OtherReader = Annotated[
     str | None,
@@ -180,6 +189,16 @@ Step = Annotated[
 _DOCUMENT = _argument("DOCUMENT", "The id, path or title of a document.")
 Document = Annotated[str, _DOCUMENT]
 OneDocument = Annotated[str | None, _DOCUMENT]
+Tagged = Annotated[
+    str, _argument("DOCUMENTS", "A document, a folder/, or another part of a scope as of ask --in.")
+]
+NewTags = Annotated[list[str] | None, _argument("TAG", "Tags to add.")]
+RemovedTags = Annotated[
+    list[str] | None, _option("TAG", "A tag to remove (repeatable).", "--remove")
+]
+DocumentDate = Annotated[
+    str | None, _option("DATE", "Their date: a day, month or year; '' for none.", "--date")
+]
 WholeCorpus = Annotated[bool, flag("--all", help="Delete the whole corpus.")]
 Stages = Annotated[
     str | None,

@@ -99,7 +99,8 @@ class ChunkRecord(_Record):
 class DocumentRecord(_Record):
     """A document; its text is the chunks' joined text, `headings` are (start, words, level).
 
-    `joins` are (key, key that it means, by whom). Older exports lack levels, encodings, joins.
+    `joins` are (key, key that it means, by whom); `tagged`: tags and date were set by hand. Older
+    exports lack levels, encodings, joins and tags.
     """
 
     title: str
@@ -109,6 +110,9 @@ class DocumentRecord(_Record):
     chunk_tokens: Number
     metadata: dict[str, Any] = Field(default_factory=dict)
     encoding: Annotated[str, Field(max_length=100)] = ""
+    tags: tuple[str, ...] = ()
+    date: Annotated[str, Field(max_length=100)] = ""
+    tagged: bool = False
     page_starts: tuple[Number, ...] = ()
     headings: tuple[tuple[Number, str] | tuple[Number, str, Number], ...] = ()
     joins: tuple[tuple[str, str, str], ...] = ()

@@ -59,7 +59,7 @@ LINES_PER_BATCH = 100
 # The powers that a float represents exactly.
 _POWERS = np.array([10.0**digits for digits in range(23)])
 
-_NOT_OF_DOCUMENTS = {"chunk_tokens", "chunks", "headings", "joins", "asked_names"}
+_NOT_OF_DOCUMENTS = {"chunk_tokens", "chunks", "headings", "joins", "asked_names", "tagged"}
 
 
 @dataclass(slots=True)
@@ -180,6 +180,9 @@ def _document(row: Row, chunks: Sequence[ChunkRecord]) -> DocumentRecord:
         **{name: row[name] for name in ("title", "source", "language", "sha256", "chunk_tokens")},
         metadata=json.loads(row["metadata"]),
         encoding=row["encoding"],
+        tags=tuple(row["tags"]),
+        date=row["date"],
+        tagged=row["tagged"],
         page_starts=tuple(row["page_starts"]),
         headings=Heading.of(row),
         joins=tuple(map(tuple, row["joins"])),
@@ -291,6 +294,8 @@ class _Importer:
         for id_, one in wanted.items():
             if one.joins or one.asked_names:
                 await self._joins.record(self._joins_of(id_, one))
+        if tagged := [id_ for id_, one in wanted.items() if one.tagged]:
+            await self._writer.tag(tagged)
         self._versions += versions.values()
 
     def _is_wanted(self, record: DocumentRecord, state: DocumentState | None) -> bool:

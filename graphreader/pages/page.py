@@ -29,6 +29,8 @@ from graphreader.pages.citations import (
 from graphreader.pages.graph_view import MOST_NODES, draw_graph, visited_ids
 from graphreader.pages.summary import cost_tables, timeline
 from graphreader.reading import Reading
+from graphreader.scope import Scope
+from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.run_graph import RunSubgraph, run_subgraph
@@ -187,10 +189,14 @@ async def visited_part(
 
     Without citations the chunks at `places` (document's id, index) are taken. Raises StoreError.
     """
+    documents = None
+    if reading.scope:
+        scope = Scope.of(reading.scope)
+        documents = await Catalog(connection).in_scope(reading.corpus, scope, may_lack=True)
     cited = [(one.document_id, one.chunk) for one in reading.citations]
-    chunks = await GraphExplorer(connection, reading.corpus).chunks(cited or places)
+    chunks = await GraphExplorer(connection, reading.corpus, documents).chunks(cited or places)
     ids = visited_ids(reading, chunks)[:MOST_NODES]
-    return chunks, await run_subgraph(connection, reading.corpus, ids)
+    return chunks, await run_subgraph(connection, reading.corpus, ids, documents)
 
 
 async def write_report(connection: Connection, reading: Reading, target: Target) -> Path:

@@ -5,12 +5,15 @@ import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Literal
 
 from graphreader.documents import AtomicFact, Chunk, ChunkRef, Document, Heading, without_surrogates
-from graphreader.errors import UnknownCorpusError, UnknownDocumentError
+from graphreader.errors import UnknownCorpusError, UnknownDocumentError, UsageError
 from graphreader.files import file_source, relative_name
+from graphreader.scope import Scope
 from graphreader.store.connection import Connection, Row
+from graphreader.store.records import DocumentsInScope
 
 Status = Literal["complete", "incomplete", "deleting"]
 
@@ -46,7 +49,8 @@ class CorpusSummary:
 class DocumentSummary:
     """One line of a list of documents; `failed` counts chunks that have no facts yet.
 
-    `encoding` is None for UTF-8 and for formats that have none.
+    `encoding` is None for UTF-8 and for formats that have none. `date` is an ISO date, month or
+    year, empty if none is known.
     """
 
     id: str
@@ -60,6 +64,8 @@ class DocumentSummary:
     failed: int
     status: Status
     encoding: str | None = None
+    tags: tuple[str, ...] = ()
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +129,38 @@ class Catalog:
         """Return the documents of a corpus, by title."""
         # One list in one row: the driver takes 3,000 rows apart 50 times as slowly.
         rows = await self._connection.read("read/documents", corpus=corpus)
-        return [DocumentSummary(**document) for document in rows[0]["documents"]]
+        return [
+            DocumentSummary(**{**document, "tags": tuple(document["tags"])})
+            for document in rows[0]["documents"]
+        ]
 
-    async def texts(self, corpus: str) -> list[Document]:
+    async def in_scope(
+        self, corpus: str, scope: Scope, *, may_lack: bool = False
+    ) -> DocumentsInScope:
+        """Return the documents of a corpus in a scope.
+
+        Raises UsageError if there are none, or none of a name, unless they `may_lack`.
+        """
+        names = [{"name": one, **_paths(one)} for one in scope.documents]
+        [row] = await self._connection.read(
+            "read/documents_in_scope",
+            corpus=corpus,
+            names=names,
+            tags=list(scope.tags),
+            since=scope.since,
+            until=scope.until,
+        )
+        if may_lack or (row["ids"] and not row["unknown"]):
+            return DocumentsInScope(scope, row["ids"], row["chunks"])
+        [choices] = await self._connection.read(
+            "read/choices_of_scope", corpus=corpus, limit=_MOST_CHOICES
+        )
+        raise UsageError(_nothing_in_scope(scope, row["documents"], row["unknown"], **choices))
+
+    async def texts(self, corpus: str, documents: DocumentsInScope | None = None) -> list[Document]:
         """Return the completely read documents with their texts, without metadata, by title."""
-        rows = await self._connection.read("read/texts", corpus=corpus)
+        scope = documents and documents.ids
+        rows = await self._connection.read("read/texts", corpus=corpus, scope=scope)
         return [
             Document(
                 corpus=corpus,
@@ -139,9 +172,10 @@ class Catalog:
             for row in rows
         ]
 
-    async def extent(self, corpus: str) -> Extent:
-        """Return the extent of a corpus."""
-        row = (await self._connection.read("read/extent", corpus=corpus))[0]
+    async def extent(self, corpus: str, documents: DocumentsInScope | None = None) -> Extent:
+        """Return the extent of a corpus, or of some documents of it."""
+        scope = documents and documents.ids
+        row = (await self._connection.read("read/extent", corpus=corpus, scope=scope))[0]
         return Extent(row["documents"], tuple(sorted(row["titles"])), row["chunk_tokens"])
 
     async def largest_chunk(self, corpus: str) -> int:
@@ -166,7 +200,7 @@ class Catalog:
         """Return the id of the one document with this id, path or title."""
         path = name.replace("\0", "")
         name = without_surrogates(path)
-        paths = [name, os.path.abspath(name), file_source(path)]
+        paths = _spellings(path)
         rows = await self._connection.read(
             "read/find_document", corpus=corpus, name=name, paths=paths
         )
@@ -187,9 +221,58 @@ class Catalog:
         """Return the sizes of a corpus and its busiest key elements."""
         sizes = (await self._connection.read("read/stats", corpus=corpus))[0]
         neighbors = (await self._connection.read("read/neighbor_stats", corpus=corpus))[0]
-        top = await self._connection.read("read/key_elements", corpus=corpus, limit=busiest)
+        top = await self._connection.read(
+            "read/key_elements", corpus=corpus, limit=busiest, scope=None
+        )
         names = tuple((row["name"], row["facts"]) for row in top)
         return Stats(corpus=corpus, busiest=names, **sizes, **neighbors)
+
+
+_MOST_CHOICES = 1_000  # titles among which the nearest to an unknown name are looked for
+_NAMED = 5  # titles, tags or dates that a message names
+
+
+def _spellings(path: str) -> list[str]:
+    """The forms in which a document may have a path: as given, absolute, without links."""
+    name = without_surrogates(path)
+    return [name, os.path.abspath(name), file_source(path)]
+
+
+def _paths(name: str) -> dict[str, list[str]]:
+    """The files and the folders that a name in a scope may mean; folders alone if it ends in /."""
+    path = name.replace("\0", "")
+    own = os.path.normpath(without_surrogates(path))
+    folders = [one for one in {own, *_spellings(path.rstrip("/") or "/")} if one not in (".", "/")]
+    return {"files": [] if name.endswith("/") else folders, "folders": folders}
+
+
+def _nothing_in_scope(
+    scope: Scope,
+    documents: int,
+    unknown: Sequence[str],
+    titles: Sequence[str],
+    tags: Sequence[str],
+    dates: Sequence[str],
+) -> str:
+    """The message about a scope in which there is no document, or a name that no document has."""
+    if unknown:
+        near = get_close_matches(unknown[0], titles, _NAMED) or titles
+        return (
+            f"No document has the id, title, path or folder {unknown[0]!r}: there "
+            f"{'is' if documents == 1 else 'are'} {_listed(near, documents)}."
+        )
+    known = [f"the tags {_listed(tags, len(tags))}" if tags else "no tags"]
+    known += [f"dates from {dates[0]} to {dates[-1]}" if dates else "no dates"]
+    return (
+        f"No document is in the scope {', '.join(scope.terms)}: the documents have "
+        f"{' and '.join(known)}."
+    )
+
+
+def _listed(names: Sequence[str], total: int) -> str:
+    """The first names, and how many there are if these are not all."""
+    shown = ", ".join(names[:_NAMED])
+    return shown if total <= len(names[:_NAMED]) else f"{shown}, ... ({total:,} in all)"
 
 
 @dataclass(frozen=True, slots=True)

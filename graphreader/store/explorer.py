@@ -17,6 +17,7 @@ from graphreader.documents import (
     KeyElementRef,
 )
 from graphreader.outline import LONGEST_SUMMARY, OutlineEntry, shortened
+from graphreader.scope import EVERYTHING
 from graphreader.store.connection import Connection, Row
 from graphreader.store.full_text import (
     MANY,
@@ -27,16 +28,24 @@ from graphreader.store.full_text import (
     key_element_queries,
     rank_by_words,
 )
-from graphreader.store.records import ChunkPlace, Neighbor, NodeFacts, Profile
+from graphreader.store.records import (
+    ChunkPlace,
+    DocumentsInScope,
+    Neighbor,
+    NodeFacts,
+    Profile,
+)
 from graphreader.store.search import (
     EARLIER_TERMS,
     NOT_INDEXED,
     WITHOUT_PASSAGES,
     SearchResult,
+    as_in_scope,
     find_named,
     has_at_most,
     nearest_rows,
     search_chunks,
+    within,
 )
 from graphreader.text.words import terms_of
 
@@ -56,24 +65,33 @@ COMPARED = 50  # facts up to which the profile of a node lists them
 
 
 class GraphExplorer:
-    """A reader of the key elements, facts and chunks of one corpus."""
+    """A reader of the key elements, facts and chunks of one corpus, or of some `documents` of it.
 
-    def __init__(self, connection: Connection, corpus: str) -> None:
+    Nothing of any other document is returned: names, wordings and counts of key elements are as
+    these documents have them.
+    """
+
+    def __init__(
+        self, connection: Connection, corpus: str, documents: DocumentsInScope | None = None
+    ) -> None:
         self.connection = connection
         self.corpus = corpus
+        self.documents = documents
+        self.scope = documents.scope if documents else EVERYTHING
         self._frequent: FrequentWords | None = None
 
     async def has_at_most(self, number: int) -> bool:
         """Whether there are at most `number` key elements; a large corpus is not counted."""
-        return await has_at_most(self.connection, self.corpus, number)
+        return await has_at_most(self.connection, self.corpus, number, self.documents)
 
     async def busiest_nodes(self, limit: int) -> list[KeyElementRef]:
         """Return the key elements with the most facts. It reads every one: for small corpora."""
-        return _nodes(await self._read("key_elements", limit=limit))
+        return _nodes(await self._in_scope(await self._read("key_elements", limit=limit)))
 
     async def sample(self, shares: Sequence[float]) -> list[KeyElementRef]:
         """Return for each number (0 to 1) the key element at that share of all; reads every one."""
-        return _nodes(await self._rows("sample_key_elements", shares=list(shares)))
+        rows = await self._rows("sample_key_elements", shares=list(shares))
+        return _nodes(await self._in_scope(rows))
 
     async def nearest(
         self, vectors: Sequence[Sequence[float]], limit: int, least: float = -1
@@ -88,9 +106,14 @@ class GraphExplorer:
         }
         wide = limit * WORDINGS_OF_A_NODE
         rows = await nearest_rows(
-            self.connection, "by_vector", limit, wide, scan_small=True, limit=limit, **values
+            *(self.connection, "by_vector", limit, wide, self.documents),
+            scan_small=True,
+            limit=limit,
+            **values,
         )
-        return [_nodes([one for one in row["rows"] if one["cosine"] >= least]) for row in rows]
+        near = [[one for one in row["rows"] if one["cosine"] >= least] for row in rows]
+        groups = await as_in_scope(self.connection, self.corpus, near, self.documents)
+        return [_nodes(group) for group in groups]
 
     async def matching(self, texts: Sequence[str], limit: int) -> list[list[KeyElementRef]]:
         """Return for each text that has words the key elements whose names share some."""
@@ -103,12 +126,16 @@ class GraphExplorer:
         if not queries:
             return []
         every_query = list(chain(*(own for _, own in queries)))
-        found = iter(await self._read("search_by_words", queries=every_query, wide=limit * 10))
+        rows = await self._read(
+            "search_by_words", queries=every_query, limit=limit * 10, **within(self.documents)
+        )
+        groups = [row["rows"] for row in rows]
+        found = iter(await as_in_scope(self.connection, self.corpus, groups, self.documents))
         matches = []
         for text, own in queries:
-            rows = [one for row in islice(found, len(own)) for one in row["rows"]]
-            nodes = {one["id"]: KeyElementRef(one["id"], one["name"]) for one in rows}
-            wordings = {one["id"]: sorted(chain(*one["wordings"])) for one in rows}
+            matching = list(chain(*islice(found, len(own))))
+            nodes = {one["id"]: KeyElementRef(one["id"], one["name"]) for one in matching}
+            wordings = {one["id"]: sorted(one["aliases"]) for one in matching}
             matches.append([nodes[id_] for id_ in rank_by_words(text, wordings)[:limit]])
         return matches
 
@@ -120,7 +147,9 @@ class GraphExplorer:
     ) -> list[SearchResult]:
         """Return for each query (with its vector) at most `limit` chunks, best first, or none."""
         frequent = (await self._frequent_words()).facts
-        return await search_chunks(self.connection, self.corpus, queries, limit, vectors, frequent)
+        return await search_chunks(
+            self.connection, self.corpus, queries, limit, vectors, frequent, self.documents
+        )
 
     async def search_note(self) -> str | None:
         """Return a sentence if the corpus lacks what `search` needs."""
@@ -137,11 +166,11 @@ class GraphExplorer:
     async def named(self, names: Sequence[str]) -> list[list[KeyElement]]:
         """Return for each name the key elements that it may mean, the nearest wording first."""
         frequent = (await self._frequent_words()).names
-        return await find_named(self.connection, self.corpus, names, frequent)
+        return await find_named(self.connection, self.corpus, names, frequent, self.documents)
 
     async def elements(self, ids: Sequence[str]) -> list[KeyElement]:
         """Return key elements by id, each once; for a merged one the element it is merged into."""
-        rows = await self._rows("elements", ids=list(ids))
+        rows = await self._in_scope(await self._rows("elements", ids=list(ids)))
         return [KeyElement.of(row) for row in rows]
 
     async def profiles(self, ids: Sequence[str]) -> dict[str, Profile]:
@@ -150,12 +179,12 @@ class GraphExplorer:
         return {
             row["id"]: Profile(
                 frozenset(name.casefold() for name in (row["name"], *row["aliases"])),
-                frozenset(row["facts"]) if row["total"] <= COMPARED else None,
+                frozenset(row["fact_ids"]) if row["total"] <= COMPARED else None,
                 row["total"],
                 frozenset(row["chunks"]),
                 tuple(row["titles"]),
             )
-            for row in rows
+            for row in await self._in_scope(rows)
         }
 
     async def facts(self, node: str, related: Sequence[str] = ()) -> NodeFacts:
@@ -194,7 +223,8 @@ class GraphExplorer:
             limit=limit,
             **_bounds(related),
         )
-        return [Neighbor(**row) for row in rows]
+        names = ("id", "name", "unread", "shared", "facts", "similarity")
+        return [Neighbor(*(row[name] for name in names)) for row in await self._in_scope(rows)]
 
     async def preceding_facts(
         self, chunks: Mapping[str, Sequence[int]]
@@ -272,6 +302,7 @@ class GraphExplorer:
         terms = filter(None, map(terms_of, names))
         queries = [all_terms_query(one, self.corpus, frequent) for one in terms]
         values = {"elements": elements, "queries": list(filter(None, queries)), "limit": limit}
+        values |= within(self.documents)
         rows: list[Any] = await self._rows("chunks_with", **values)
         return set(rows)
 
@@ -298,7 +329,12 @@ class GraphExplorer:
             self._frequent = FrequentWords.of(**rows[0]) if rows else FrequentWords()
         return self._frequent
 
+    async def _in_scope(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Return key elements with the names and counts of the scope, if there is one."""
+        return (await as_in_scope(self.connection, self.corpus, [rows], self.documents))[0]
+
     async def _read(self, name: str, **values: Any) -> list[Row]:
+        values = {"scope": self.documents and self.documents.ids, **values}
         return await self.connection.read(f"read/{name}", corpus=self.corpus, **values)
 
     async def _rows(self, name: str, **values: Any) -> list[Row]:

@@ -1,9 +1,27 @@
-"""The surroundings of a key element as the graph has them: its facts, neighbors and profile."""
+"""Parts of a corpus: the documents of a scope; a key element's facts, neighbors and profile."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from graphreader.documents import AtomicFact, ChunkFacts, ChunkRef, KeyElement, KeyElementRef
+from graphreader.scope import Scope
+
+SCANNED_CHUNKS = 200
+"""Largest number of chunks at which a scan of their vectors is as fast as a search of an index."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsInScope:
+    """The ids of the documents of a corpus in a scope, and the number of their chunks."""
+
+    scope: Scope
+    ids: list[str]
+    chunks: int
+
+    @property
+    def is_small(self) -> bool:
+        """Whether all vectors of these documents are compared, without an index."""
+        return self.chunks <= SCANNED_CHUNKS
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from graphreader.documents import ChunkRef, KeyElementRef
 from graphreader.errors import StoreError
 from graphreader.reading import Reading
 from graphreader.store.connection import Connection, Row, Run
+from graphreader.store.records import DocumentsInScope
+from graphreader.store.search import as_in_scope
 
 FACTS_OF_AN_ELEMENT = 250  # facts of one key element that are searched for further key elements
 
@@ -33,18 +35,28 @@ class RunSubgraph:
     merged: Mapping[str, str] = field(default_factory=dict)
 
 
-async def run_subgraph(connection: Connection, corpus: str, ids: Sequence[str]) -> RunSubgraph:
-    """Look up key elements and chunks of a corpus by their ids, in one statement."""
+async def run_subgraph(
+    connection: Connection,
+    corpus: str,
+    ids: Sequence[str],
+    documents: DocumentsInScope | None = None,
+) -> RunSubgraph:
+    """Look up key elements and chunks of a corpus, or of some documents of it, by their ids."""
     rows = await connection.read(
-        "read/run_subgraph", corpus=corpus, ids=list(dict.fromkeys(ids)), most=FACTS_OF_AN_ELEMENT
+        "read/run_subgraph",
+        corpus=corpus,
+        ids=list(dict.fromkeys(ids)),
+        most=FACTS_OF_AN_ELEMENT,
+        scope=documents and documents.ids,
     )
     row = rows[0]
-    elements = {one["id"]: KeyElementRef(one["id"], one["name"]) for one in row["elements"]}
+    [named] = await as_in_scope(connection, corpus, [row["elements"]], documents)
+    elements = {one["id"]: KeyElementRef(one["id"], one["name"]) for one in named}
     return RunSubgraph(
         tuple(elements.values()),
         tuple(ChunkRef.of(one) for one in row["chunks"]),
         tuple(_distinct_edges([*row["named"], *row["shared"]])),
-        {one["asked"]: one["id"] for one in row["elements"] if one["asked"] != one["id"]},
+        {one["asked"]: one["id"] for one in named if one["asked"] != one["id"]},
     )
 
 

@@ -26,6 +26,7 @@ from graphreader.store.full_text import (
     terms_in,
     terms_queries,
 )
+from graphreader.store.records import DocumentsInScope
 from graphreader.text.names import names_of
 from graphreader.text.words import (
     alphanumeric_words,
@@ -59,6 +60,11 @@ TITLES_PER_QUERY = 20  # documents; or key elements if the corpus has no indexed
 OPENING = 30  # first facts of a document with a matching title
 EXACT_UP_TO = 10_000
 """Largest number of key elements at which a scan of vectors is as fast as an index query."""
+
+ALL_ROWS = 10_000_000
+"""The number of rows of a full-text index among which the texts of a scope are looked for.
+
+The index yields them one by one, so the search ends where enough are found."""
 
 NEAR = 0.45  # smallest cosine of a hit without a distinctive term of the query
 MOST_NAMES = 4  # of a query that are also searched one by one
@@ -158,17 +164,18 @@ async def search_chunks(
     limit: int,
     vectors: Sequence[Sequence[float]] | None,
     frequent: Collection[str] = (),
+    documents: DocumentsInScope | None = None,
 ) -> list[SearchResult]:
     """Return for each query the chunks whose facts and titles match it, with these facts.
 
     The best chunk comes first, and its best fact. Terms that are `frequent` in the facts are
-    searched only together with others.
+    searched only together with others. With `documents` only these are searched.
     """
     found: list[_Candidates] = [{} for _ in queries]
     parsed = [_Query.of(text) for text in queries]
     mentions, _ = await asyncio.gather(
-        _match_terms(connection, corpus, queries, parsed, found, frequent),
-        _match_vectors(connection, corpus, vectors or (), found),
+        _match_terms(connection, corpus, queries, parsed, found, frequent, documents),
+        _match_vectors(connection, corpus, vectors or (), found, documents),
     )
     rankings = [
         _rank(one, chunks, frequent)[:limit] for one, chunks in zip(parsed, found, strict=True)
@@ -177,7 +184,10 @@ async def search_chunks(
         {"id": one.id, "facts": one.facts, "start": one.passage[0], "end": one.passage[1]}
         for one in chain(*rankings)
     ]
-    rows = await connection.read("read/chunk_hits", corpus=corpus, hits=hits) if hits else []
+    rows = []
+    if hits:
+        scope = documents and documents.ids
+        rows = await connection.read("read/chunk_hits", corpus=corpus, hits=hits, scope=scope)
     read = {row["place"]: row for row in rows[0]["rows"]} if rows else {}
     places = count()
     return [
@@ -202,6 +212,7 @@ async def _match_terms(
     parsed: Sequence[_Query],
     found: Sequence[_Candidates],
     frequent: Collection[str],
+    documents: DocumentsInScope | None,
 ) -> list[tuple[Mentions, ...]]:
     """Fetch chunks by the full-text indexes, in one statement for all queries and names.
 
@@ -215,6 +226,7 @@ async def _match_terms(
         return mentions
     counted = [parsed[place].counted_in(terms) for place, terms in searches]
     values: dict[str, Any] = {"corpus": corpus, "titles": TITLES_PER_QUERY, "opening": OPENING}
+    values |= within(documents)
     rows = await connection.read(
         "read/search_facts",
         queries=[terms_queries(terms, corpus, frequent) for _, terms in searches],
@@ -259,6 +271,7 @@ async def _match_vectors(
     corpus: str,
     vectors: Sequence[Sequence[float]],
     found: Sequence[_Candidates],
+    documents: DocumentsInScope | None,
 ) -> None:
     """Fetch the passages nearest to the queries' vectors, if passages have vectors."""
     if not vectors:
@@ -268,6 +281,7 @@ async def _match_vectors(
         "passages_by_vector",
         PASSAGES_PER_QUERY,
         PASSAGES_PER_QUERY,
+        documents,
         scan_small=False,
         corpus=corpus,
         vectors=[connection.vector(vector) for vector in vectors],
@@ -279,18 +293,35 @@ async def _match_vectors(
             chunk.near[start, end] = cosine
 
 
+def within(documents: DocumentsInScope | None) -> dict[str, Any]:
+    """The values of a statement that searches a full-text index, in some documents or in all."""
+    return {"scope": documents and documents.ids, "wide": documents and ALL_ROWS}
+
+
 async def nearest_rows(
-    connection: Connection, what: str, wanted: int, wide: int, *, scan_small: bool, **values: Any
+    connection: Connection,
+    what: str,
+    wanted: int,
+    wide: int,
+    documents: DocumentsInScope | None = None,
+    *,
+    scan_small: bool,
+    **values: Any,
 ) -> list[Row]:
     """Return a row for each vector with the `wanted` nearest items of the kind `what`.
 
     It runs the statement `search_{what}`, which reads `wide` items of the index, or `scan_{what}`.
-    The index of Neo4j 5 holds all corpora: more and more items are read, and at last the corpus is
-    scanned. With `scan_small` a corpus of few key elements is scanned at once.
+    The index of Neo4j 5 holds all corpora, and no index can choose documents: more and more items
+    are read, and at last the corpus, or its `documents`, are scanned. With `scan_small` a corpus of
+    few key elements is scanned at once, and few documents always are.
     """
-    if connection.dialect == "2026":
+    values["scope"] = documents and documents.ids
+    if documents:
+        is_small = documents.is_small
+    elif connection.dialect == "2026":
         return await connection.read(f"read/search_{what}", wide=wide, **values)
-    is_small = scan_small and await has_at_most(connection, values["corpus"], EXACT_UP_TO)
+    else:
+        is_small = scan_small and await has_at_most(connection, values["corpus"], EXACT_UP_TO)
     fetched = wide
     while not is_small and fetched <= EXACT_UP_TO:
         rows = await connection.read(f"read/search_{what}", wide=fetched, **values)
@@ -300,10 +331,33 @@ async def nearest_rows(
     return await connection.read(f"read/scan_{what}", wide=wide, **values)
 
 
-async def has_at_most(connection: Connection, corpus: str, number: int) -> bool:
-    """Whether a corpus has at most `number` key elements; large corpora are not counted."""
-    rows = await connection.read("read/count_up_to", corpus=corpus, limit=number + 1)
+async def has_at_most(
+    connection: Connection, corpus: str, number: int, documents: DocumentsInScope | None = None
+) -> bool:
+    """Whether a corpus, or some documents, have at most `number` key elements; no more are read."""
+    scope = documents and documents.ids
+    rows = await connection.read("read/count_up_to", corpus=corpus, limit=number + 1, scope=scope)
     return bool(rows[0]["number"] <= number)
+
+
+async def as_in_scope(
+    connection: Connection,
+    corpus: str,
+    groups: Sequence[Sequence[Row]],
+    documents: DocumentsInScope | None,
+) -> Sequence[Sequence[Row]]:
+    """Return groups of key elements with the name, wordings and facts that some documents have.
+
+    Key elements that these do not name are left out.
+    """
+    if documents is None:
+        return groups
+    ids = list({row["id"]: None for row in chain(*groups)})
+    rows = await connection.read(
+        "read/elements_in_scope", corpus=corpus, ids=ids, scope=documents.ids
+    )
+    known = {row["id"]: row for row in rows[0]["rows"]}
+    return [[row | known[row["id"]] for row in group if row["id"] in known] for group in groups]
 
 
 def _add(chunks: _Candidates, rows: Iterable[Sequence[Any]]) -> None:
@@ -442,11 +496,15 @@ _LONG_WORD = 7  # letters; shorter words that differ in one letter are different
 
 
 async def find_named(
-    connection: Connection, corpus: str, names: Sequence[str], frequent: Collection[str] = ()
+    connection: Connection,
+    corpus: str,
+    names: Sequence[str],
+    frequent: Collection[str] = (),
+    documents: DocumentsInScope | None = None,
 ) -> list[list[KeyElement]]:
     """Return, for each name, the key elements that it may mean, the nearest wording first.
 
-    The key element of which the name is the key is always among them.
+    The key element of which the name is the key is always among them, if `documents` have it.
     """
     queries = [_name_queries(name, corpus, frequent) for name in names]
     asked = list(chain(*queries))
@@ -454,17 +512,18 @@ async def find_named(
     ids = [key for key, own in zip(keys, queries, strict=True) for _ in own]
     if not asked:
         return [[] for _ in names]
-    found = iter(
-        await connection.read(
-            "read/named_key_elements",
-            corpus=corpus,
-            queries=asked,
-            ids=ids,
-            limit=_ELEMENTS_PER_NAME,
-        )
+    rows = await connection.read(
+        "read/named_key_elements",
+        corpus=corpus,
+        queries=asked,
+        ids=ids,
+        limit=_ELEMENTS_PER_NAME,
+        **within(documents),
     )
+    groups = [row["rows"] for row in rows]
+    found = iter(await as_in_scope(connection, corpus, groups, documents))
     return [
-        _nearest(name, [one for row in islice(found, len(own)) for one in row["rows"]])
+        _nearest(name, [one for rows in islice(found, len(own)) for one in rows])
         for name, own in zip(names, queries, strict=True)
     ]
 

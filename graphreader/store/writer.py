@@ -148,6 +148,22 @@ class GraphWriter:
         rows = await self._write("finish_documents", documents=versions)
         return {row["id"] for row in rows}
 
+    async def tag(
+        self,
+        documents: Sequence[str],
+        *,
+        added: Sequence[str] = (),
+        removed: Sequence[str] = (),
+        replaced: bool = False,
+        date: str | None = None,
+    ) -> int:
+        """Change the tags and the date of documents, which front matter changes no longer.
+
+        With `replaced` they have no other tags than the added ones. Returns their number.
+        """
+        values = {"added": list(added), "removed": list(removed), "replaced": replaced}
+        return len(await self._write("tags", documents=list(documents), date=date, **values))
+
     async def settle(self) -> None:
         """Name every changed key element by the most frequent of its wordings."""
         await self.connection.run("write/settle_key_elements", corpus=self.corpus)
@@ -313,6 +329,8 @@ def _document_row(document: Document, corpus: str) -> dict[str, Any]:
         "language": document.language,
         "metadata": metadata_of(document),
         "encoding": document.encoding or None,
+        "tags": list(document.tags),
+        "date": document.date or None,
         "page_starts": list(document.page_starts),
         "headings": [heading.title for heading in document.headings],
         "heading_starts": [heading.start for heading in document.headings],

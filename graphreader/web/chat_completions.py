@@ -17,9 +17,10 @@ from graphreader.errors import GraphReaderError, UnknownCorpusError, UsageError
 from graphreader.pages.citations import CitedText, answer_title, cited_answer
 from graphreader.reading import Reading
 from graphreader.runs import RunRequest
+from graphreader.scope import Scope
 from graphreader.web.live_runs import LiveRun
 from graphreader.web.problems import NO_CORPUS, detail_of, status_of
-from graphreader.web.services import EventStream, ServicesDep, Visitor
+from graphreader.web.services import EventStream, ScopeTerms, ServicesDep, Visitor
 
 router = APIRouter(tags=["OpenAI-compatible"], prefix="/v1")
 
@@ -55,6 +56,9 @@ class Completion(BaseModel):
     messages: list[Message] = Field(min_length=1, max_length=1_000)
     stream: bool = False
     stream_options: dict[str, Any] | None = None
+    scope: ScopeTerms = Field(
+        default_factory=list, description="Not OpenAI's: only these documents are searched."
+    )
 
 
 @router.get("/models")
@@ -87,6 +91,7 @@ async def complete(asked: Completion, server: ServicesDep, visitor: Visitor) -> 
             asked.model,
             question_of(asked.messages),
             earlier=earlier_of(asked.messages, server.reader.window),
+            scope=Scope.of(asked.scope),
         )
         live = await server.runs.begin(visitor, request)
         if asked.stream:

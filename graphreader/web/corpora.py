@@ -24,11 +24,13 @@ from graphreader.errors import UnknownDocumentError, UsageError
 from graphreader.files import relative_name
 from graphreader.ingestion.loading.encodings import known_encoding
 from graphreader.ingestion.loading.formats import MAX_BYTES, SUFFIXES
+from graphreader.scope import MOST_TAGS, Scope
 from graphreader.web.jobs import REFUSED, Job
 from graphreader.web.services import (
     EventStream,
     Paged,
     Readable,
+    ScopeTerms,
     ServicesDep,
     Visitor,
     Writable,
@@ -55,6 +57,13 @@ class Texts(BaseModel):
     """The body of a JSON upload: texts to add."""
 
     documents: list[Text] = Field(min_length=1, max_length=MOST_FILES)
+
+
+class Tags(BaseModel):
+    """The body of a request that sets the tags or the date of a document; None leaves them."""
+
+    tags: list[Annotated[str, Field(max_length=1_000)]] | None = Field(None, max_length=MOST_TAGS)
+    date: str | None = Field(None, max_length=20, description="A day, month or year; empty: none.")
 
 
 @router.get("/api/corpora")
@@ -85,11 +94,23 @@ async def documents(
     server: ServicesDep,
     page: Paged,
     title: Annotated[str, Query(max_length=300, description="Words of the title.")] = "",
+    scope: Annotated[ScopeTerms, Query(description="Only the documents of this scope.")] = [],  # noqa: B006
 ) -> dict[str, Any]:
     """List the documents of a corpus, by title."""
-    found = await server.reader.at(corpus).adocuments()
+    found = await server.reader.at(corpus).adocuments(scope)
     named = [replace(one, source=relative_name(one.source)) for one in titled(found, title)]
     return page.of("documents", named)
+
+
+@router.patch("/api/corpora/{corpus}/documents/{document}", status_code=HTTPStatus.NO_CONTENT)
+async def tag_document(document: str, asked: Tags, corpus: Writable, server: ServicesDep) -> None:
+    """Set the tags or the date of a document, by its id, in place of the present ones."""
+    await server.reader.at(corpus).atag(
+        Scope((document,)),
+        *(asked.tags or ()),
+        replace=asked.tags is not None,
+        date=asked.date,
+    )
 
 
 @router.delete("/api/corpora/{corpus}/documents/{document}", status_code=HTTPStatus.NO_CONTENT)

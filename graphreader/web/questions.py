@@ -18,6 +18,7 @@ from graphreader.llm.protocols import Quota
 from graphreader.pages.page import render, visited_part
 from graphreader.resources import Resources
 from graphreader.runs import RunRequest, with_options
+from graphreader.scope import EVERYTHING, Scope
 from graphreader.settings import ModeName, SweepChoice
 from graphreader.web.live_runs import LiveEvent, LiveRun, events_of, first_unseen
 from graphreader.web.problems import problem
@@ -25,6 +26,7 @@ from graphreader.web.services import (
     EventStream,
     Paged,
     Readable,
+    ScopeTerms,
     ServicesDep,
     Visitor,
     corpus_of_run,
@@ -49,6 +51,9 @@ class Question(BaseModel):
     )
     sweep_tokens: int | None = Field(
         None, ge=1, description="Most tokens that a sweep may read, in place of the setting."
+    )
+    scope: ScopeTerms | None = Field(
+        None, description="Only these documents: `reports/`, `tag:contract`, `2023-01..2023-06`."
     )
     options: list[Annotated[str, Field(max_length=2_000)]] = Field(
         default_factory=list, max_length=20, description="The answer is one of these."
@@ -80,11 +85,12 @@ async def ask(
         follow=asked.follow,
         sweep=asked.sweep,
         sweep_tokens=asked.sweep_tokens,
+        scope=None if asked.scope is None else Scope.of(asked.scope),
         stream_answer=True,
     )
     if asked.reader not in (None, "graphreader"):
         quota = server.runs.quota_of(visitor)
-        events = _other_reader(asked.reader, server.resources, corpus, request.question, quota)
+        events = _other_reader(asked.reader, server.resources, request, quota)
         live = await server.runs.begin(visitor, request, events=events)
     else:
         live = await server.runs.begin(visitor, request)
@@ -97,9 +103,10 @@ async def ask(
 
 
 async def _other_reader(
-    name: str, resources: Resources, corpus: str, question: str, quota: Quota | None
+    name: str, resources: Resources, request: RunRequest, quota: Quota | None
 ) -> AsyncGenerator[Event]:
-    yield QuestionAnswered(await aask(name, resources, corpus, question, quota))
+    asked, scope = (request.corpus, request.question), request.scope or EVERYTHING
+    yield QuestionAnswered(await aask(name, resources, *asked, quota, scope))
 
 
 async def _answer(live: LiveRun, headers: dict[str, str]) -> Response:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Query, Request
+from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
@@ -13,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from graphreader.errors import UnknownCorpusError, UnknownRunError
 from graphreader.graph_reader import GraphReader
 from graphreader.resources import Resources
+from graphreader.scope import MOST_TERMS
 from graphreader.store.catalog import DocumentSummary
 from graphreader.web.access import NotAllowedError, Token, TokenStore
 from graphreader.web.jobs import Jobs
@@ -124,6 +126,9 @@ async def paged(
 
 
 Paged = Annotated[Page, Depends(paged)]
+
+ScopeTerms = Annotated[list[Annotated[str, Field(max_length=1_000)]], Field(max_length=MOST_TERMS)]
+"""The terms of a scope (`graphreader.scope`)."""
 
 
 class EventStream(EventSourceResponse):

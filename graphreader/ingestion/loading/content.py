@@ -14,6 +14,8 @@ from typing import Any
 from graphreader.documents import Document, Heading, Skipped, identity, without_controls
 from graphreader.errors import DocumentError
 from graphreader.ingestion.loading.encodings import BinaryDataError, Decoded, decode, decode_as
+from graphreader.scope import tags_of
+from graphreader.text.dates import date_of
 from graphreader.text.headings import headings_of
 from graphreader.text.sentences import language_of
 
@@ -104,6 +106,8 @@ def document_of(
         skipped=content.skipped,
         encoding=content.encoding,
         notes=content.notes,
+        tags=tags_of(content.metadata),
+        date=date_of(content.metadata),
     )
 
 
