@@ -215,7 +215,7 @@ def _ask_file(
         # On a terminal a live line would disturb the answers.
         progress = AskProgress(len(questions), live=not sys.stdout.isatty())
         with open_reader(corpus, **settings) as reader:
-            ask_all(reader, questions, None, scope, keep_run, _print_answer, progress)
+            ask_all(reader, questions, None, keep_run, _print_answer, progress, scope)
         print_error(progress.summary())
     if progress.failed:
         raise typer.Exit(1)
@@ -248,7 +248,7 @@ def _ask_into_file(
                         file.write(json_line(line))
                         file.flush()
 
-                    ask_all(reader, left, runs, scope, keep_run, store, progress)
+                    ask_all(reader, left, runs, keep_run, store, progress, scope)
     except Interrupted as error:
         error.add_note(_CONTINUES)
         raise
@@ -273,10 +273,10 @@ def ask_all(
     reader: "GraphReader",
     questions: Sequence[FileQuestion],
     runs: Sequence[str] | None,
-    scope: "Scope | None",
     keep_run: bool,
     store: Callable[[Mapping[str, Any]], None],
     progress: "AskProgress",
+    scope: "Scope | None" = None,
 ) -> None:
     """Ask all questions, and store each outcome before it is shown.
 

@@ -135,7 +135,9 @@ class GraphExplorer:
         for text, own in queries:
             matching = list(chain(*islice(found, len(own))))
             nodes = {one["id"]: KeyElementRef(one["id"], one["name"]) for one in matching}
-            wordings = {one["id"]: sorted(one["aliases"]) for one in matching}
+            wordings = {
+                one["id"]: sorted(one["aliases"]) for one in matching if self._has(text, one)
+            }
             matches.append([nodes[id_] for id_ in rank_by_words(text, wordings)[:limit]])
         return matches
 
@@ -328,6 +330,11 @@ class GraphExplorer:
             rows = await self._read("sample_of_words", many=MANY, sample=SAMPLE)
             self._frequent = FrequentWords.of(**rows[0]) if rows else FrequentWords()
         return self._frequent
+
+    def _has(self, text: str, element: Row) -> bool:
+        """Whether a wording in the scope shares a word with a text, so that no other one matches."""
+        words = terms_of(text)
+        return not self.documents or any(words & terms_of(one) for one in element["aliases"])
 
     async def _in_scope(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Return key elements with the names and counts of the scope, if there is one."""

@@ -138,10 +138,10 @@ def _queries(corpus: str, clauses: Mapping[str, str], frequent: Collection[str])
 
 
 def rank_by_words(text: str, wordings: Mapping[str, Sequence[str]]) -> list[str]:
-    """Rank the ids whose wordings have a word of `text` by their BM25 score, best first."""
+    """Rank ids by the BM25 score of their wordings for `text`, best first."""
     names = [Counter(_words(" ".join(words))) for words in wordings.values()]
     points = term_scores(_without_stop_words(_words(text)), names, [one.total() for one in names])
-    scores = {id_: sum(one.values()) for id_, one in zip(wordings, points, strict=True) if one}
+    scores = {id_: sum(one.values()) for id_, one in zip(wordings, points, strict=True)}
     return sorted(scores, key=lambda id_: (-scores[id_], wordings[id_]))
 
 
