@@ -332,7 +332,7 @@ class GraphExplorer:
         return self._frequent
 
     def _has(self, text: str, element: Row) -> bool:
-        """Whether a wording in the scope shares a word with a text, so that no other one matches."""
+        """Whether a wording in the scope shares a word with a text; others may have matched."""
         words = terms_of(text)
         return not self.documents or any(words & terms_of(one) for one in element["aliases"])
 

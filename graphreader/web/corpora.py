@@ -104,7 +104,7 @@ async def documents(
 
 @router.patch("/api/corpora/{corpus}/documents/{document}", status_code=HTTPStatus.NO_CONTENT)
 async def tag_document(document: str, asked: Tags, corpus: Writable, server: ServicesDep) -> None:
-    """Set the tags or the date of a document, by its id, in place of the present ones."""
+    """Set the tags or the date of a document, by its id."""
     await server.reader.at(corpus).atag(
         Scope((document,)),
         *(asked.tags or ()),
