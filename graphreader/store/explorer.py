@@ -135,10 +135,10 @@ class GraphExplorer:
         for text, own in queries:
             matching = list(chain(*islice(found, len(own))))
             nodes = {one["id"]: KeyElementRef(one["id"], one["name"]) for one in matching}
-            wordings = {
-                one["id"]: sorted(one["aliases"]) for one in matching if self._has(text, one)
-            }
-            matches.append([nodes[id_] for id_ in rank_by_words(text, wordings)[:limit]])
+            wordings = {one["id"]: sorted(one["aliases"]) for one in matching}
+            # Other wordings than those in the scope may have matched.
+            ranked = rank_by_words(text, wordings, matching=self.documents is not None)
+            matches.append([nodes[id_] for id_ in ranked[:limit]])
         return matches
 
     async def search(
@@ -330,11 +330,6 @@ class GraphExplorer:
             rows = await self._read("sample_of_words", many=MANY, sample=SAMPLE)
             self._frequent = FrequentWords.of(**rows[0]) if rows else FrequentWords()
         return self._frequent
-
-    def _has(self, text: str, element: Row) -> bool:
-        """Whether a wording in the scope shares a word with a text; others may have matched."""
-        words = terms_of(text)
-        return not self.documents or any(words & terms_of(one) for one in element["aliases"])
 
     async def _in_scope(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Return key elements with the names and counts of the scope, if there is one."""

@@ -137,11 +137,17 @@ def _queries(corpus: str, clauses: Mapping[str, str], frequent: Collection[str])
     return [together, *each] if len(each) > 1 else each
 
 
-def rank_by_words(text: str, wordings: Mapping[str, Sequence[str]]) -> list[str]:
-    """Rank ids by the BM25 score of their wordings for `text`, best first."""
+def rank_by_words(
+    text: str, wordings: Mapping[str, Sequence[str]], *, matching: bool = False
+) -> list[str]:
+    """Rank ids by the BM25 score of their wordings for `text`, best first.
+
+    Ids without a common word come last, or with `matching` not at all.
+    """
     names = [Counter(_words(" ".join(words))) for words in wordings.values()]
     points = term_scores(_without_stop_words(_words(text)), names, [one.total() for one in names])
     scores = {id_: sum(one.values()) for id_, one in zip(wordings, points, strict=True)}
+    scores = {id_: score for id_, score in scores.items() if score or not matching}
     return sorted(scores, key=lambda id_: (-scores[id_], wordings[id_]))
 
 

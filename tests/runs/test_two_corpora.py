@@ -200,6 +200,7 @@ def values(name: str, text: str, corpus: str, ids: Mapping[str, list[str]]) -> l
         "pairs": [[[one, other] for one in everything for other in everything]],
         "hits": [[{"id": id_, "facts": [0], "start": 0, "end": 99} for id_ in ids["Chunk"]]],
         "document": ids["Document"],
+        "elements": [ids["KeyElement"]],
         "scope": [None, ids["Document"]],
         "names": [[{"name": "two", "files": ["two"], "folders": ["two"]}]],
         **{"tags": [["draft"]], "since": [""], "until": ["2023"]},
