@@ -23,6 +23,7 @@ from graphreader.graph_reader import GraphReader
 from graphreader.llm.protocols import Quota
 from graphreader.outline import outline_text
 from graphreader.reading import Citation, Claim, Confidence, Contradiction
+from graphreader.runs import RunRequest
 from graphreader.scope import Scope
 from graphreader.store.catalog import DocumentSummary
 from graphreader.waiting import Waiting, listening
@@ -157,8 +158,8 @@ class DocumentsResult(BaseModel):
     documents: list[DocumentSummary]
 
 
-Stream = Callable[[str, str | None, Scope | None, Context[Any]], AsyncGenerator[Event]]
-"""A function that asks (question, run to follow up, scope, MCP context) and yields events."""
+Stream = Callable[[RunRequest, Context[Any]], AsyncGenerator[Event]]
+"""A function that asks a question, whatever corpus the request names, and yields events."""
 
 
 class CorpusTools:
@@ -189,6 +190,14 @@ class CorpusTools:
                 "(`tag:contract`, all of them), a range of dates (`2023-01..2023-06`)."
             ),
         ] = None,
+        sweep_tokens: Annotated[
+            int | None,
+            Field(
+                description="For questions about the whole: the most tokens of the texts that may "
+                "be read, where a note of an earlier answer says that more are needed.",
+                ge=1,
+            ),
+        ] = None,
     ) -> AnswerResult:
         """Answer a question from the texts, also one whose answer is spread over many places.
 
@@ -198,7 +207,10 @@ class CorpusTools:
         """
         steps = 0
         limits = None if scope is None else Scope.of(scope)
-        async with aclosing(self._stream(question, follow, limits, context)) as events:
+        request = RunRequest(
+            self._reader.corpus, question, follow=follow, scope=limits, sweep_tokens=sweep_tokens
+        )
+        async with aclosing(self._stream(request, context)) as events:
             async for event in events:
                 if isinstance(event, QuestionAnswered):
                     names = AnswerResult.model_fields
@@ -285,7 +297,9 @@ class CorpusTools:
 
 
 def _stream_of(reader: GraphReader) -> Stream:
-    return lambda question, follow, scope, _: reader.astream(question, follow=follow, scope=scope)
+    return lambda asked, _: reader.astream(
+        asked.question, follow=asked.follow, scope=asked.scope, sweep_tokens=asked.sweep_tokens
+    )
 
 
 def _reporting(

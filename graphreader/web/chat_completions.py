@@ -59,6 +59,9 @@ class Completion(BaseModel):
     scope: ScopeTerms = Field(
         default_factory=list, description="Not OpenAI's: only these documents are searched."
     )
+    sweep_tokens: int | None = Field(
+        None, ge=1, description="Not OpenAI's: most tokens that a sweep may read."
+    )
 
 
 @router.get("/models")
@@ -92,6 +95,7 @@ async def complete(asked: Completion, server: ServicesDep, visitor: Visitor) -> 
             question_of(asked.messages),
             earlier=earlier_of(asked.messages, server.reader.window),
             scope=Scope.of(asked.scope),
+            sweep_tokens=asked.sweep_tokens,
         )
         live = await server.runs.begin(visitor, request)
         if asked.stream:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import suppress
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, cast
 
@@ -14,7 +15,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from graphreader.agent.events import Event
 from graphreader.mcp_server import Stream, mcp_server
 from graphreader.runs import RunRequest
-from graphreader.scope import Scope as DocumentScope
 from graphreader.web.access import Token
 from graphreader.web.problems import NO_CORPUS, detail_of, problem
 from graphreader.web.services import Services, corpus_of_run, services
@@ -92,17 +92,12 @@ def _token_of(context: Context[Any]) -> Token:
 def _asking(services: Services, corpus: str) -> Stream:
     """Return a function that asks questions as runs of the request's token, with its limits."""
 
-    async def stream(
-        question: str,
-        follow: str | None,
-        limits: DocumentScope | None,
-        context: Context[Any],
-    ) -> AsyncGenerator[Event]:
+    async def stream(asked: RunRequest, context: Context[Any]) -> AsyncGenerator[Event]:
         token = _token_of(context)
-        if follow is not None:
-            await corpus_of_run(services, token, follow)
+        if asked.follow is not None:
+            await corpus_of_run(services, token, asked.follow)
         events = asyncio.Queue[Event | None]()
-        asked = RunRequest(corpus, question, follow=follow, scope=limits)
+        asked = replace(asked, corpus=corpus)
         live = await services.runs.begin(token, asked, on_event=events.put_nowait)
         assert live.task
         live.task.add_done_callback(lambda _: events.put_nowait(None))
