@@ -210,7 +210,7 @@ class AdaptiveNodes:
             results.append({"action": text, "passages": [], "text": result.coverage})
             ids.append("")
             costs = add_costs(costs, result.costs)
-            notes.append(f"{text}: {result.coverage}")
+            notes.append(f"Sweep for “{folded(action.argument)}”: {result.coverage}")
             if not result.is_refused:
                 swept = [*swept, result.coverage]
                 findings = [*findings, *result.findings]
