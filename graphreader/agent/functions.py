@@ -143,6 +143,27 @@ _TABLE = (
         chinese=("查看提纲", ""),
         sign=_MORE,
     ),
+    ExplorationFunction(
+        name="count",
+        title="Count",
+        legend="",
+        chinese=("计数", ""),
+        sign=_MORE,
+    ),
+    ExplorationFunction(
+        name="list",
+        title="List",
+        legend="",
+        chinese=("列举", ""),
+        sign=_MORE,
+    ),
+    ExplorationFunction(
+        name="sweep",
+        title="Read everything in scope",
+        legend="",
+        chinese=("通读", ""),
+        sign=_PAGE,
+    ),
 )
 FUNCTIONS: Final[Mapping[str, ExplorationFunction]] = {one.name: one for one in _TABLE}
 """All functions by name, in the order of a page's legend and of the paper's table 7."""
