@@ -1,7 +1,8 @@
 // The key elements that share a fact with a key element, those first that share the most relative
 // to the square root of their number of facts. If the key element has more than $most facts, facts
 // that also name a related key element are used first. `unread` is true if the neighbor has a fact
-// in a chunk that is not in $read.
+// in a chunk that is not in $read, `leads_on` if it or one of its own neighbors has; of one key
+// element at most $ahead facts are looked at for this.
 MATCH (k:KeyElement {id: $id, corpus: $corpus})
 WITH k, CASE WHEN $scope IS NULL THEN COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } ELSE COUNT {
   (k)<-[:HAS_KEY_ELEMENT]-()<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope
@@ -41,5 +42,32 @@ LIMIT $limit
 WITH n, shared, facts, EXISTS {
   MATCH (n)<-[:HAS_KEY_ELEMENT]-()<-[:HAS_ATOMIC_FACT]-(c)
   WHERE NOT c.id IN $read AND ($scope IS NULL OR c.document IN $scope)
-} AS unread, vector.similarity.cosine(n.embedding, $vector) AS score
-RETURN collect(n {.id, .name, unread, shared, facts, similarity: coalesce(2 * score - 1, 0.0)}) AS rows
+} AS unread
+WITH collect({n: n, shared: shared, facts: facts, unread: unread}) AS found
+// Many neighbors have the same neighbors: each of these is looked at once.
+CALL (found) {
+  UNWIND [one IN found WHERE NOT one.unread | one.n] AS n
+  CALL (n) {
+    MATCH (n)<-[:HAS_KEY_ELEMENT]-(f)
+    WHERE $scope IS NULL OR EXISTS { (f)<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope }
+    RETURN f LIMIT $ahead
+  }
+  MATCH (f)-[:HAS_KEY_ELEMENT]->(m)
+  WITH m, collect(DISTINCT n) AS before
+  WHERE NOT m.id IN $visited AND EXISTS {
+    MATCH (m)<-[:HAS_KEY_ELEMENT]-()<-[:HAS_ATOMIC_FACT]-(c)
+    WHERE $scope IS NULL OR c.document IN $scope
+    WITH c LIMIT $ahead
+    WHERE NOT c.id IN $read
+    RETURN c
+  }
+  UNWIND before AS n
+  RETURN collect(DISTINCT n) AS leading
+}
+UNWIND found AS one
+WITH one, one.n AS n, one.unread OR one.n IN leading AS leads_on
+WITH one, n, leads_on, vector.similarity.cosine(n.embedding, $vector) AS score
+RETURN collect(n {
+  .id, .name, leads_on, unread: one.unread, shared: one.shared, facts: one.facts,
+  similarity: coalesce(2 * score - 1, 0.0)
+}) AS rows

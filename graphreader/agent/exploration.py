@@ -44,7 +44,7 @@ from graphreader.agent.state import (
     label,
     path_result,
 )
-from graphreader.agent.tasks import ChunkTask, FactsTask, NeighborTask
+from graphreader.agent.tasks import ALL_READ, DEAD_END, ChunkTask, FactsTask, NeighborTask
 from graphreader.documents import ChunkFacts, ChunkInDocument, ChunkRef
 from graphreader.errors import DecisionError, WindowError
 from graphreader.reading import FunctionCall
@@ -207,21 +207,20 @@ class Exploration:
         """Choose the next neighbor, or end the path; it needs a call that is left (figure 11)."""
         if self._calls_left(state) < 1:
             return {"stopped": "call_limit"}
-        neighbors = await ranked_neighbors(self._context, state)
-        ranked = [one for one in neighbors if one.unread]
+        ranked = await ranked_neighbors(self._context, state)
         if not ranked:
             return {"stopped": "nothing_left"}
         nodes = ranked[state["shown"] :]
-        names = tuple(node.name for node in nodes[:NEIGHBORS_PER_PAGE])
-        remaining = len(nodes) - len(names)
+        page = nodes[:NEIGHBORS_PER_PAGE]
+        names = tuple(node.name for node in page)
         here = state["node"]["name"]
-        context = _task_context(state)
         task = NeighborTask(
-            *context,
+            *_task_context(state),
             here,
             names,
             state["page"],
-            remaining=remaining,
+            tuple(_mark(node) for node in page),
+            remaining=len(nodes) - len(page),
             calls_left=self._calls_left(state),
         )
         runtime.stream_writer(NeighborsSeen(state["path"], here, names))
@@ -310,7 +309,10 @@ def initial_path_state(state: RunState, path: int, node: NodeRef) -> PathState:
 async def ranked_neighbors(
     context: RunContext, state: PathState, limit: int = MAX_NEIGHBORS
 ) -> list[Neighbor]:
-    """The unvisited neighbors, ranked by shared facts, words, and similarity to open needs."""
+    """The unvisited neighbors, ranked by shared facts, words, and similarity to open needs.
+
+    Neighbors with unread chunks come first, those that lead to none within two steps last.
+    """
     vector = None
     with suppress(DecisionError):
         open_now = open_needs(state["needs"], state["notebook"])
@@ -327,7 +329,14 @@ async def ranked_neighbors(
     rankings = [neighbors, rank_shared(neighbors, lambda neighbor: neighbor.name, query)]
     if any(neighbor.similarity for neighbor in neighbors):
         rankings.append(sorted(neighbors, key=lambda neighbor: -neighbor.similarity))
-    return fuse_rankings(rankings, lambda neighbor: neighbor.id)
+    ranked = fuse_rankings(rankings, lambda neighbor: neighbor.id)
+    return sorted(ranked, key=lambda neighbor: (not neighbor.leads_on, not neighbor.unread))
+
+
+def _mark(neighbor: Neighbor) -> str:
+    if neighbor.unread:
+        return ""
+    return ALL_READ if neighbor.leads_on else DEAD_END
 
 
 def _task_context(state: PathState) -> tuple[str, str, tuple[str, ...], str]:

@@ -18,7 +18,6 @@ from graphreader.llm.protocols import (
     empty_answer_problem,
     folded,
     labelled,
-    names,
     numbered,
 )
 from graphreader.text.lines import one_line
@@ -80,15 +79,10 @@ class InitialNodesTask(Task[decisions.InitialNodes]):
 
     def values(self) -> Mapping[str, str]:
         """Question, plan, the numbered nodes with their details, and the number of paths."""
-        details = self.details[: len(self.nodes)]
-        lines = [
-            f"{folded(node)} ({folded(detail)})" if detail else folded(node)
-            for node, detail in zip_longest(self.nodes, details, fillvalue="")
-        ]
         return {
             "question": self.question,
             "plan": self.plan,
-            "nodes": numbered(lines),
+            "nodes": _described(self.nodes, self.details),
             "paths": str(self.paths),
         }
 
@@ -108,6 +102,12 @@ class InitialNodesTask(Task[decisions.InitialNodes]):
 
     def _chosen(self, decision: decisions.InitialNodes) -> set[int]:
         return {node.number for node in decision.nodes if 1 <= node.number <= len(self.nodes)}
+
+
+def _described(items: Sequence[str], details: Sequence[str]) -> str:
+    """Format names as a numbered list, each with its detail, if it has one, in brackets."""
+    pairs = zip_longest(items, details[: len(items)], fillvalue="")
+    return numbered([folded(f"{item} ({detail})" if detail else item) for item, detail in pairs])
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,9 +473,16 @@ class ChunkTask(ExploringTask[decisions.ChunkDecision]):
         return tuple(label for label, _ in self.together)
 
 
+ALL_READ, DEAD_END = "all read", "dead end"
+"""Marks of a neighbor without unread chunks: nodes behind it have some, or none has."""
+
+
 @dataclass(frozen=True, slots=True)
 class NeighborTask(ExploringTask[decisions.NeighborDecision]):
-    """The task to choose one of the node's neighbors, ranked names, or end (figure 11)."""
+    """The task to choose one of the node's neighbors, ranked names, or end (figure 11).
+
+    `marks` are shown next to the names: ALL_READ, DEAD_END or "".
+    """
 
     prompt = "neighbors"
     decision = decisions.NeighborDecision
@@ -484,12 +491,14 @@ class NeighborTask(ExploringTask[decisions.NeighborDecision]):
     fewest = 1
     neighbors: tuple[str, ...]
     page: int = 1
+    marks: tuple[str, ...] = ()
 
     def values(self) -> Mapping[str, str]:
         """Question, plan, actions, notebook, node and the numbered neighbors."""
+        neighbors = _described(self.neighbors, self.marks)
         return self.path_values() | {
             "node": folded(self.node),
-            "neighbors": names(self.neighbors) + page_line("neighbors", self.page, self.remaining),
+            "neighbors": neighbors + page_line("neighbors", self.page, self.remaining),
         }
 
     def problem(self, decision: decisions.NeighborDecision) -> str | None:

@@ -6,6 +6,7 @@ that name.
 """
 
 from collections.abc import Iterable
+from itertools import zip_longest
 
 from graphreader.agent import decisions, tasks
 from graphreader.agent.follow_up import exchange_texts
@@ -22,6 +23,7 @@ _PLANS = {  # text, separator of the words
     "en": ("Find what the texts say about {}. Follow each name that a sentence leads to.", ", "),
     "zh": ("在文中查找：{}。若句子提到其他名称，则继续查找该名称。", "、"),
 }
+_WORTH = {"": 1.0, tasks.ALL_READ: 0.5, tasks.DEAD_END: 0.0}  # of a neighbor, by its mark
 _EMPTY_NOTEBOOK = {"en": "Nothing was noted.", "zh": "没有记录。"}
 
 
@@ -116,13 +118,15 @@ def choose_neighbor(task: tasks.NeighborTask) -> decisions.NeighborDecision:
     """Choose the unvisited neighbor with the best score, if that is high enough.
 
     A new name in the notes scores by the words near it, another neighbor by its own words. The
-    score that is needed rises with the distance from the initial node.
+    score that is needed rises with the distance from the initial node. A node whose chunks are all
+    read counts half, a dead end nothing.
     """
     question = parse_question(task.question)
     visits = [action for action in task.actions if "read_neighbor_node(" in action]
+    marked = zip_longest(task.neighbors, task.marks[: len(task.neighbors)], fillvalue="")
     scores = {
-        n: _node_score(node, question) + _lead(node, task.notebook, question)
-        for n, node in enumerate(task.neighbors, 1)
+        n: (_node_score(node, question) + _lead(node, task.notebook, question)) * _WORTH[mark]
+        for n, (node, mark) in enumerate(marked, 1)
         if not any(f"read_neighbor_node({node})" in action for action in visits)
     }
     best = max(scores, key=lambda n: scores[n], default=0)

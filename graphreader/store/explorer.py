@@ -55,6 +55,9 @@ WORDINGS_OF_A_NODE = 2
 FACTS_OF_A_NODE = 250
 """Facts that are read of one node; a hub has more, and costs no more than that."""
 
+FACTS_AHEAD = 200
+"""Facts of a neighbor, and of each of its neighbors, among which an unread chunk is sought."""
+
 FACTS_OF_A_RELATED_NODE = 50
 """The number of facts of a related node that are searched for facts that also name a hub."""
 
@@ -223,9 +226,10 @@ class GraphExplorer:
             read=list(read),
             vector=self.connection.vector(vector) if vector and any(vector) else None,
             limit=limit,
+            ahead=FACTS_AHEAD,
             **_bounds(related),
         )
-        names = ("id", "name", "unread", "shared", "facts", "similarity")
+        names = ("id", "name", "unread", "leads_on", "shared", "facts", "similarity")
         return [Neighbor(*(row[name] for name in names)) for row in await self._in_scope(rows)]
 
     async def preceding_facts(

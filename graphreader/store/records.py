@@ -76,11 +76,13 @@ class ChunkPlace:
 class Neighbor(KeyElementRef):
     """A key element that shares facts with another one; `unread`: it has facts in unread chunks.
 
-    `shared` counts the facts that name both, `facts` all of the neighbor; `similarity` is a
-    cosine with the open questions, 0 without a vector.
+    `leads_on`: it, or one of its unvisited neighbors, has facts in unread chunks. `shared` counts
+    the facts that name both, `facts` all of the neighbor; `similarity` is a cosine with the open
+    questions, 0 without a vector.
     """
 
     unread: bool
+    leads_on: bool
     shared: int
     facts: int
     similarity: float

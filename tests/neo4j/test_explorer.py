@@ -10,6 +10,7 @@ from graphreader.offline.embedder import OfflineEmbedder, embedding_of
 from graphreader.outline import OutlineEntry
 from graphreader.store.connection import Connection, Row, statement
 from graphreader.store.explorer import (
+    FACTS_AHEAD,
     FACTS_OF_A_NODE,
     GraphExplorer,
 )
@@ -156,6 +157,38 @@ async def test_neighbors_share_facts(writer: GraphWriter, explorer: GraphExplore
     ]
     assert not any(one.unread for one in all_read)
     assert await neighbors(explorer, node["A"], limit=1) == found[:1]
+
+
+# A neighbor leads on if it, or an unvisited neighbor of it, has a fact in an unread chunk. Of a hub
+# some facts are looked at, and none of a corpus of another name.
+@both_versions
+async def test_neighbors_that_lead_on(
+    connection: Connection, writer: GraphWriter, other: GraphWriter
+) -> None:
+    read_here = {"A B.": ["A", "B"], "B C.": ["B", "C"], "A D.": ["A", "D"], "A E.": ["A", "E"]}
+    read_here |= {"D A.": ["D", "A"], "A hub.": ["A", "hub"], "F C.": ["F", "C"]}
+    far = {"C and X.": ["C", "X"], "E.": ["E"]}
+    first, *_ = await write(
+        writer, "t", [("x ", read_here), ("y ", far), ("z", about("hub", 2 * FACTS_AHEAD))]
+    )
+    await write(other, "t", [("w", {"D Y.": ["D", "Y"]})])
+    node = await node_ids(writer)
+    explorer = GraphExplorer(connection, writer.corpus)
+
+    async def ways(*visited: str) -> dict[str, tuple[bool, bool]]:
+        ids = [node[name] for name in visited]
+        found = await explorer.neighbors(node[visited[0]], ids, [first.id], [], None, 10)
+        return {one.name: (one.unread, one.leads_on) for one in found}
+
+    assert await ways("A") == {
+        "B": (False, True),
+        "D": (False, False),
+        "E": (True, True),
+        "hub": (True, True),
+    }
+    assert (await ways("A", "C"))["B"] == (False, False)
+    assert await ways("B") == {"A": (False, True), "C": (True, True)}
+    assert await ways("C", "A", "B") == {"F": (False, False), "X": (True, True)}
 
 
 # A neighbor's similarity is the cosine of its embedding and what is looked for; 0 without either.

@@ -296,6 +296,38 @@ def test_neighbors_are_the_nodes_own(ask: Ask) -> None:
     assert shown == [{"Beta", "Eta"}, {"Gamma"}]
 
 
+# Neighbors whose chunks are all read are marked, not hidden: unread chunks may lie behind them, and
+# the path goes on without a decision about their facts. Those with nothing behind them come last.
+def test_neighbors_lead_on(neo4j: Settings, corpus: str, cleaned: None, tmp_path: Path) -> None:
+    facts = {
+        "Ada saw Aaron.": ["Ada", "Aaron"],
+        "Ada met Xeno.": ["Ada", "Xeno"],
+        "Xeno founded Bolton.": ["Xeno", "Bolton"],
+        "Bolton lies in Kent.": ["Bolton", "Kent"],
+    }
+    *first, last = facts
+    script = {
+        InitialNodesTask: world.nodes("Ada"),
+        ChunkTask: lambda task: world.chunk("search_more", task.text.split(".")[0]),
+        NeighborTask: onwards,
+    }
+    decider = world.scripted(facts, script)
+    files = world.write_files(tmp_path, {"atlas": [" ".join(first), last]})
+    with world.reader(neo4j, corpus, decider, initial_nodes=1) as reader:
+        reader.ingest(files)
+    asked = Asked(neo4j, corpus, decider, {"initial_nodes": 1})
+
+    at_ada, at_xeno, *_ = asked.tasks(NeighborTask)
+    assert dict(zip(at_ada.neighbors, at_ada.marks, strict=True)) == {
+        "Xeno": "all read",
+        "Aaron": "dead end",
+    }
+    assert at_ada.values()["neighbors"] == "[1] Xeno (all read)\n[2] Aaron (dead end)"
+    assert (at_xeno.neighbors, at_xeno.marks) == (("Bolton",), ("",))
+    assert [task.node for task in asked.tasks(FactsTask)] == ["Ada", "Bolton"]
+    assert asked.reading.paths[0].notebook == "Bolton lies in Kent"
+
+
 # The notebook goes from step to step: it is written at the facts and at the chunks, never at the
 # neighbors (figure 11). Paths share nothing.
 def test_each_path_has_its_notebook(ask: Ask) -> None:
