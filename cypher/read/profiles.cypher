@@ -1,5 +1,5 @@
 // Names and aliases of key elements, how many facts they have, the ids of their facts unless they are
-// too many, the chunks of some facts and the titles of the first $titles documents of these.
+// too many, and the titles of the first $titles documents of some facts.
 UNWIND $ids AS id
 MATCH (k:KeyElement {id: id, corpus: $corpus})
 WITH k, CASE WHEN $scope IS NULL THEN COUNT { (k)<-[:HAS_KEY_ELEMENT]-() } ELSE COUNT {
@@ -19,6 +19,6 @@ CALL (k, total) {
     ORDER BY title LIMIT $titles
     RETURN collect(title) AS titles
   }
-  RETURN fact_ids, [c IN chunks | c.id] AS chunks, titles
+  RETURN fact_ids, titles
 }
-RETURN collect(k {.id, .name, .aliases, total, fact_ids, chunks, titles}) AS rows
+RETURN collect(k {.id, .name, .aliases, total, fact_ids, titles}) AS rows

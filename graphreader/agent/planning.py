@@ -19,14 +19,12 @@ from graphreader.errors import BudgetError, DecisionError, ReplyError, WindowErr
 from graphreader.store.explorer import GraphExplorer
 from graphreader.store.records import Profile
 from graphreader.text.sentences import language_of, sentence_spans
-from graphreader.text.words import terms_of
 from graphreader.tokens import count
 
 MAX_CANDIDATES = 100  # key elements shown as candidates for initial nodes
 SMALL_GRAPH = 2_000  # key elements up to which the most frequent of a graph are found quickly
 SEARCH_LIMIT = 50  # results of one search
 MAX_RELATED = 15  # key elements that count as related to the question on every path
-DIVERSE = 3  # the final nodes are chosen from this many times their number of best nodes
 MAX_NEEDS = 8  # information needs that are searched one by one
 
 
@@ -82,9 +80,7 @@ class Planning:
         except (ReplyError, WindowError, BudgetError) as error:
             costs = wasted_costs(error, task.phase)
             notes.append(f"The initial nodes were taken in the order of the searches: {error}")
-        ranked = list(dict.fromkeys([*proposed, *candidates]))
-        number = self._context.limits.initial_nodes
-        nodes = select_diverse(ranked, profiles, number, state["needs"])
+        nodes = distinct_nodes([*proposed, *candidates], profiles, task.paths)
         runtime.stream_writer(NodesChosen(tuple(node.name for node in nodes)))
         return {
             "nodes": [{"id": node.id, "name": node.name} for node in nodes],
@@ -134,18 +130,15 @@ async def search_nodes(
     return [*by_words, *nearest], notes
 
 
-def select_diverse(
-    ranked: Iterable[KeyElementRef],
-    profiles: Mapping[str, Profile],
-    number: int,
-    needs: Sequence[str] = (),
+def distinct_nodes(
+    ranked: Iterable[KeyElementRef], profiles: Mapping[str, Profile], number: int
 ) -> list[KeyElementRef]:
-    """Select good nodes for different needs and chunks, then further nodes by rank (figure 8).
+    """Select the best nodes that have facts.
 
     No two are aliases of each other or have the same facts: two such paths would be one, paid
     twice.
     """
-    usable: list[KeyElementRef] = []
+    nodes: list[KeyElementRef] = []
     names: set[str] = set()
     fact_sets: set[frozenset[str]] = set()
     for node in ranked:
@@ -154,35 +147,11 @@ def select_diverse(
             continue
         if profile.aliases & names or profile.facts in fact_sets:
             continue
-        usable.append(node)
+        nodes.append(node)
         names |= profile.aliases
         if profile.facts is not None:
             fact_sets.add(profile.facts)
-    chosen = _covering(usable[: DIVERSE * number], profiles, number, needs)
-    chosen += [node for node in usable if node not in chosen][: number - len(chosen)]
-    return sorted(chosen, key=usable.index)
-
-
-def _covering(
-    nodes: Sequence[KeyElementRef],
-    profiles: Mapping[str, Profile],
-    number: int,
-    needs: Sequence[str],
-) -> list[KeyElementRef]:
-    """Select the best node, and nodes that cover another need and lie in another chunk."""
-    chosen: list[KeyElementRef] = []
-    covered: set[int] = set()
-    chunks: set[str] = set()
-    wanted = [terms_of(need) for need in needs]
-    for node in nodes:
-        own_terms = terms_of(node.name)
-        own = {n for n, need in enumerate(wanted) if own_terms & need} - covered
-        further = profiles[node.id].chunks - chunks
-        if len(chosen) < number and further and (own or not needs or not chosen):
-            chosen.append(node)
-            covered |= own
-            chunks |= profiles[node.id].chunks
-    return chosen
+    return nodes[:number]
 
 
 def _detail(profile: Profile | None) -> str:

@@ -186,7 +186,6 @@ class GraphExplorer:
                 frozenset(name.casefold() for name in (row["name"], *row["aliases"])),
                 frozenset(row["fact_ids"]) if row["total"] <= COMPARED else None,
                 row["total"],
-                frozenset(row["chunks"]),
                 tuple(row["titles"]),
             )
             for row in await self._in_scope(rows)

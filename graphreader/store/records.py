@@ -26,12 +26,11 @@ class DocumentsInScope:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The casefolded wordings of a key element; ids of its facts unless many; some chunks."""
+    """The casefolded wordings of a key element, the ids of its facts unless many, some titles."""
 
     aliases: frozenset[str]
     facts: frozenset[str] | None
     total: int = 0
-    chunks: frozenset[str] = frozenset()
     titles: tuple[str, ...] = ()
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from graphreader.agent import decisions, exploration
 from graphreader.agent.context import Limits
-from graphreader.agent.decisions import InitialNodes, ProposedNode
+from graphreader.agent.decisions import InitialNodes, ProposedNode, RationalPlan
 from graphreader.agent.events import (
     ChunkRead,
     Event,
@@ -139,6 +139,26 @@ def test_invented_nodes_are_dropped(ask: Ask) -> None:
     assert names[0] == "Beta"
     assert len(set(names)) == 5
     assert set(names) <= set(world.RING_NAMES)
+
+
+# The initial nodes are those with the model's highest scores, whatever the plan's needs are; of equal
+# scores the node that stands first.
+def test_scores_decide(ask: Ask) -> None:
+    order = ["Eta", "Alpha", "Gamma", "Beta", "Zeta", "Delta", "Epsilon"]
+    scores = dict(zip(order, [100, 90, 80, 70, 60, 60, 40], strict=True))
+
+    def propose(task: InitialNodesTask) -> InitialNodes:
+        return InitialNodes(
+            nodes=[
+                ProposedNode(number=task.nodes.index(name) + 1, score=score)
+                for name, score in reversed(scores.items())
+            ]
+        )
+
+    plan = RationalPlan(plan="Find Epsilon.", needs=["who met Epsilon", "where Zeta was"])
+    reading = ask({PlanTask: lambda _: plan, InitialNodesTask: propose}).reading
+
+    assert [path.initial_node for path in reading.paths] == [*order[:4], "Delta"]
 
 
 # Mode `paper` has five paths of ten calls; a setting goes before that. Each prompt says how many

@@ -11,7 +11,7 @@ from graphreader.agent import graph
 from graphreader.agent.context import MOST_VECTORS, Limits, QueryVectors, RunContext
 from graphreader.agent.decisions import Condensed
 from graphreader.agent.notebook import condense, join
-from graphreader.agent.planning import select_diverse
+from graphreader.agent.planning import distinct_nodes
 from graphreader.agent.tasks import NOTEBOOK_TOKENS, CondenseTask, JoinTask
 from graphreader.documents import KeyElementRef
 from graphreader.errors import ReplyError
@@ -44,26 +44,8 @@ def profile(*facts: str, aliases: tuple[str, ...] = ()) -> Profile:
         ({}, ""),
     ],
 )
-def test_select_diverse(profiles: dict[str, Profile], chosen: str) -> None:
-    assert "".join(node.id for node in select_diverse(NODES, profiles, 3)) == chosen
-
-
-# Of the best nodes those for different needs and chunks are taken, then others by rank.
-def test_nodes_cover_needs_and_chunks() -> None:
-    places = {"a": "1", "b": "1", "c": "2", "d": "3", "e": "4"}
-    profiles = {
-        id_: Profile(frozenset({id_}), frozenset({id_}), 1, frozenset({chunk}))
-        for id_, chunk in places.items()
-    }
-    names = dict(a="Ann born", b="Ann Lee", c="Ann grave", d="the poet", e="Ulm town")
-    nodes = [KeyElementRef(id_, name) for id_, name in names.items()]
-
-    def chosen(number: int, *needs: str) -> str:
-        return "".join(node.id for node in select_diverse(nodes, profiles, number, needs))
-
-    assert chosen(3) == "acd"
-    assert chosen(2, "where Ann was born", "which town that is") == "ae"
-    assert chosen(3, "where Ann was born", "which town that is") == "abe"
+def test_distinct_nodes(profiles: dict[str, Profile], chosen: str) -> None:
+    assert "".join(node.id for node in distinct_nodes(NODES, profiles, 3)) == chosen
 
 
 # Each text is embedded once, in the order of the request.
