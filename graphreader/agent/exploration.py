@@ -52,7 +52,7 @@ from graphreader.store.records import Neighbor
 from graphreader.text.matching import locate
 
 MAX_NEIGHBORS = 200  # neighbors of a node that are ranked
-MOST_TOGETHER = 4  # short chunks that one prompt shows
+MOST_TOGETHER = 4  # short documents that one prompt shows
 NEIGHBORS_PER_PAGE = 60  # neighbors that one page shows
 
 FIRST_PAGE: Update = {"page": 1, "shown": 0}
@@ -127,7 +127,7 @@ class Exploration:
         return quotes
 
     async def explore_chunks(self, state: PathState, runtime: Runtime[None]) -> Update:
-        """Read the first chunks of the queue, short chunks together, and go on (figure 10).
+        """Read the first chunk of the queue, short documents together, and go on (figure 10).
 
         Of the chunks that the last call chose, the first is noted, and the path ends.
         """
@@ -149,8 +149,8 @@ class Exploration:
         decision, _, costs = await self._context.decide(task)
         update: Update = {"queue": [], "stopped": "call_limit"}
         if self._calls_left(state) >= 0:
-            title = refs[-1]["document"]
-            argument, queue = _queue_adjacent(chunks[-1], title, decision.function, rest, read)
+            title = refs[0]["document"]
+            argument, queue = _queue_adjacent(chunks[0], title, decision.function, rest, read)
             at = "; ".join((task.label, *task.labels_together))
             call = chosen_function(state, decision, argument, at, chunks[0].id)
             update = {**self.count_call(state, call, runtime, queue), "queue": queue}
@@ -165,16 +165,17 @@ class Exploration:
         }
 
     async def _next_chunks(self, queue: Sequence[QueuedChunk]) -> list[ChunkInDocument]:
-        """The first chunk of the queue with short chunks after it; empty if it is deleted."""
+        """The first chunk of the queue, if it is deleted none; of short documents several."""
         room = self._context.limits.window // 4
         chunks: list[ChunkInDocument] = []
         for ref in queue[:MOST_TOGETHER]:
             chunk = await self._context.explorer.chunk(ref["id"])
-            if chunk is None or (chunks and chunk.tokens > room):
+            is_whole = chunk is not None and chunk.previous is chunk.subsequent is None
+            if chunk is None or (chunks and (chunk.tokens > room or not is_whole)):
                 break
             chunks.append(chunk)
             room -= chunk.tokens
-            if room <= 0:
+            if not is_whole:
                 break
         return chunks
 
@@ -186,8 +187,8 @@ class Exploration:
             state["node"]["name"],
             *texts[0],
             queued=tuple(labels[len(chunks) :]),
-            has_previous=chunks[-1].previous is not None,
-            has_subsequent=chunks[-1].subsequent is not None,
+            has_previous=chunks[0].previous is not None,
+            has_subsequent=chunks[0].subsequent is not None,
             together=tuple(texts[1:]),
             calls_left=self._calls_left(state),
         )

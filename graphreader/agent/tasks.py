@@ -421,10 +421,9 @@ class FactsTask(ExploringTask[decisions.FactsDecision]):
 
 @dataclass(frozen=True, slots=True)
 class ChunkTask(ExploringTask[decisions.ChunkDecision]):
-    """The task to read one chunk in full, with short chunks `together` (figure 10).
+    """The task to read one chunk in full (figure 10), or a short document with others `together`.
 
-    `queued` are the labels of waiting chunks, the choices. `has_previous` and `has_subsequent`
-    refer to the last chunk.
+    `queued` are the labels of waiting chunks, the choices.
     """
 
     prompt = "chunk"
@@ -447,8 +446,8 @@ class ChunkTask(ExploringTask[decisions.ChunkDecision]):
             waiting.append(f"{self.remaining} {more}")
         around = []
         if self.together:
-            around.append("Previous and subsequent are those of the last chunk.")
-        if not self.has_previous and not self.has_subsequent:
+            around.append("Each of these chunks is a whole document.")
+        elif not self.has_previous and not self.has_subsequent:
             around.append("This chunk is the whole document.")
         elif not self.has_previous:
             around.append("This is the document's first chunk.")

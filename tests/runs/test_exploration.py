@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from graphreader.agent import decisions, exploration
+from graphreader.agent import decisions
 from graphreader.agent.context import Limits
 from graphreader.agent.decisions import InitialNodes, ProposedNode, RationalPlan
 from graphreader.agent.events import (
@@ -80,12 +80,6 @@ def ask(neo4j: Settings, ring: str) -> Ask:
         return Asked(neo4j, ring, world.scripted(world.RING_FACTS, script), changes)
 
     return run
-
-
-@pytest.fixture(autouse=True)
-def _one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks are read one by one, though they are short."""
-    monkeypatch.setattr(exploration, "MOST_TOGETHER", 1)
 
 
 def chunks(*order: str) -> Callable[[FactsTask], Any]:
@@ -224,20 +218,34 @@ def test_most_decisions(ask: Ask) -> None:
     assert f"at most {most}: 11 on each of five paths" in " ".join(DOC.read_text("utf-8").split())
 
 
-# Short chunks that wait are read together, and what is quoted is found in each of them.
-def test_short_chunks_together(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exploration, "MOST_TOGETHER", 4)
-    quotes = ["Alpha met Beta here.", "Beta met Gamma here."]
-    asked = ask(
-        {FactsTask: chunks("1", "0"), ChunkTask: lambda _: world.chunk("termination", "x", quotes)},
-        "Beta",
-    )
-    (task,) = asked.tasks(ChunkTask)
+# Short documents that wait are read together, and what is quoted is found in each of them. Chunks of
+# a longer document are read one by one, though they are short.
+def test_short_documents_together(
+    neo4j: Settings, corpus: str, cleaned: None, tmp_path: Path
+) -> None:
+    letters = {f"letter{n}": [f"Ada saw town{n}."] for n in range(6)}
+    book = [f"Ada left town{n}." for n in range(6)]
+    facts = {sentence: sentence[:-1].split() for (sentence,) in letters.values()}
+    facts |= {sentence: sentence[:-1].split() for sentence in book}
+    script = {
+        FactsTask: world.read_all,
+        ChunkTask: lambda task: world.chunk("search_more", "x", list(facts)),
+    }
+    decider = world.scripted(facts, {InitialNodesTask: world.nodes("Ada"), **script})
+    files = world.write_files(tmp_path, {**letters, "book": book})
+    with world.reader(neo4j, corpus, decider, initial_nodes=1) as reader:
+        reader.ingest(files)
+    asked = Asked(neo4j, corpus, decider, {"initial_nodes": 1})
 
-    assert (task.label, task.labels_together) == ("ring, chunk 1", ("ring, chunk 0",))
-    assert "[ring, chunk 0]\nAlpha met Beta here." in task.values()["text"]
-    assert sum(isinstance(event, ChunkRead) for event in asked.events) == 2
-    assert {one.chunk for one in asked.reading.citations} == {0, 1}
+    together = [task for task in asked.tasks(ChunkTask) if task.together]
+    alone = [task for task in asked.tasks(ChunkTask) if not task.together]
+    assert [len(task.texts) for task in together] == [4, 2]
+    assert all("letter" in label for task in together for label, _ in task.texts)
+    assert "Each of these chunks is a whole document." in together[0].values()["around"]
+    assert {task.label for task in alone} == {f"book, chunk {n}" for n in range(6)}
+    assert len(asked.reading.citations) == 12
+    read = [argument for name, argument in asked.calls if name == "read_chunk"]
+    assert sum(isinstance(event, ChunkRead) for event in asked.events) == len(read[0].split("; "))
 
 
 # A path that finds nothing costs two calls, one for the facts and one for the neighbors. Where no
