@@ -17,7 +17,7 @@ class RationalPlan(Decision):
 
     plan: str = Field(
         description="The steps that lead to the answer and the information that each one "
-        "needs, in two to five sentences."
+        "needs, in as few sentences as possible, at most five."
     )
     needs: list[str] = Field(
         default_factory=list,
