@@ -249,14 +249,15 @@ KINDS: tuple[ReaderKind, ...] = (
     ReaderKind(f"full-text{_MAY_REFUSE}", ("full-text",), _full_text, uses_long_window=True),
     ReaderKind(r"chunk-read(?P<notes>-notes)?", ("chunk-read", "chunk-read-notes"), _chunk_reader),
     ReaderKind(
-        rf"read-agent-(?P<strategy>[ps])(?:-(?P<pages>[1-9]\d?))?(?P<task_aware>{TASK_AWARE})?",
+        rf"read-agent-(?P<strategy>[ps])(?:-(?P<pages>[1-9]\d?))?(?P<task_aware>{TASK_AWARE})?"
+        rf"{_MAY_REFUSE}",
         ("read-agent-p", "read-agent-s", "read-agent-s-task-aware"),
         _read_agent,
         uses_long_window=True,
     ),
-    ReaderKind("gistmem", ("gistmem",), _gist_mem, uses_long_window=True),
+    ReaderKind(f"gistmem{_MAY_REFUSE}", ("gistmem",), _gist_mem, uses_long_window=True),
     ReaderKind(
-        rf"gistmem-retrieval-{_K}",
+        rf"gistmem-retrieval-{_K}{_MAY_REFUSE}",
         ("gistmem-retrieval-1",),
         _page_ranker,
         uses_long_window=True,

@@ -63,8 +63,8 @@ def passages_of(documents: Sequence[Document], limit: int) -> list[TextPassage]:
 class ReaderModel:
     """The model of a reader: a decider, the tokens of its window, and a budget for each question.
 
-    `may_refuse`: the model may say that passages or a full text do not have the answer. The
-    budgets of all questions, and of the reader's index, also take from the `quota`.
+    `may_refuse`: the model may say that the texts do not have the answer. The budgets of all
+    questions, and of the reader's index, also take from the `quota`.
     """
 
     decider: Decider

@@ -186,7 +186,7 @@ class _BaselineCosts:
     def asking(self) -> Spending:
         """Estimate the cost of one question, at most."""
         name, text, window = self._name, self._text, self._settings.window
-        last = name.removesuffix(TASK_AWARE).removesuffix("-may-refuse").rpartition("-")[2]
+        last = name.removesuffix("-may-refuse").removesuffix(TASK_AWARE).rpartition("-")[2]
         k = int(last) if last.isdecimal() else 0
         if name.startswith("read-agent"):
             return self._look_ups(k or MOST_PAGES)
@@ -213,7 +213,7 @@ class _BaselineCosts:
         rounds = pages if self._name.startswith("read-agent-s") else 1
         cost = self._request("look_up", rounds, gists + PROMPT, 50)
         cost += self._request("answer", 1, min(gists + pages * self._page, self._text) + PROMPT)
-        return cost + self._gists() if self._name.endswith(TASK_AWARE) else cost
+        return cost + self._gists() if TASK_AWARE in self._name else cost
 
     def _gists(self) -> Spending:
         page = math.ceil(self._text / self._pages)

@@ -216,7 +216,7 @@ def _quotient(counts: Sequence[int] | None) -> float | None:
 
 def _question_cost(line: Line, phases: Mapping[str, Usage]) -> Usage:
     """The usage of a question: all phases but rating and building, with task-aware gists."""
-    other = _OTHER_PHASES - {"gist"} if line["reader"].endswith(TASK_AWARE) else _OTHER_PHASES
+    other = _OTHER_PHASES - {"gist"} if TASK_AWARE in line["reader"] else _OTHER_PHASES
     spent = [usage for phase, usage in phases.items() if phase not in other]
     return sum(spent, Usage()) if spent else Usage(**line["usage"])
 

@@ -82,6 +82,7 @@ TASKS: list[Task[Any]] = [
     read_agent_tasks.LookUpTask(QUESTION, MEMORY, 1),
     read_agent_tasks.NextPageTask(QUESTION, MEMORY, 1),
     read_agent_tasks.MemoryAnswerTask(QUESTION, MEMORY),
+    read_agent_tasks.RefusableMemoryAnswerTask(QUESTION, MEMORY),
     read_agent_tasks.MemoryChoiceTask(QUESTION, MEMORY, options=OPTIONS),
 ]
 

@@ -17,6 +17,7 @@ from graphreader.baselines.answering import (
     TextAnswer,
     TextChoice,
 )
+from graphreader.baselines.read_agent.tasks import Gist, LookUp, NextPage
 from graphreader.baselines.registry import Material, make
 from graphreader.baselines.retrieval import (
     BM25,
@@ -82,11 +83,22 @@ async def test_shows_the_best() -> None:
     assert set(reading.phases) == {"answer"}
 
 
-# Retrieval and full text always answer, as in the paper; only with a name that says so an answer
-# may be that the texts do not tell.
-@pytest.mark.parametrize("name", ["rag-bm25-3", "full-text", "rag-pages-bm25-3"])
+# Retrieval, full text and ReadAgent always answer, as in the papers; only with a name that says so
+# an answer may be that the texts do not tell.
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("rag-bm25-3", "full-text", "rag-pages-bm25-3", "gistmem", "gistmem-retrieval-1"),
+        *("read-agent-p", "read-agent-s-3-task-aware"),
+    ],
+)
 async def test_refusals(name: str, tmp_path: Path) -> None:
+    steps = {"gist": Gist(gist="Rain."), "pages": LookUp(pages=[]), "page": NextPage(page=0)}
+
     def reply(request: ChatRequest) -> Any:
+        for field, step in steps.items():
+            if f"'{field}': " in str(request.schema):
+                return step
         may_refuse = "does not tell" in str(request.schema)
         assert ("answered" in request.system + str(request.schema)) is may_refuse
         return REFUSAL if may_refuse else TextAnswer(answer="Rome")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from graphreader import tokens
-from graphreader.baselines.answering import answer_from, excerpts_of
+from graphreader.baselines.answering import RefusableAnswer, answer_from, excerpts_of
 from graphreader.baselines.read_agent.gists import GistBuilder, GistMemory
 from graphreader.baselines.read_agent.tasks import (
     LookUpTask,
@@ -13,6 +13,7 @@ from graphreader.baselines.read_agent.tasks import (
     MemoryChoiceTask,
     MemoryTask,
     NextPageTask,
+    RefusableMemoryAnswerTask,
 )
 from graphreader.baselines.retrieval import Ranking
 from graphreader.baselines.session import (
@@ -28,7 +29,7 @@ from graphreader.reading import Reading
 
 MOST_PAGES = 5  # pages to look up by default (the paper: 1-5 pages)
 
-TASK_AWARE = "-task-aware"  # ends the name of a reader that makes gists for each question
+TASK_AWARE = "-task-aware"  # in the name of a reader that makes gists for each question
 
 RankPages = Callable[[Sequence[TextPassage]], Ranking]  # makes a ranking of the passages
 
@@ -131,7 +132,11 @@ class ReadAgent(PageReader):
         if not memory.pages:
             return session.unanswered(NO_TEXT)
         options = session.options
-        kind = MemoryChoiceTask if options else MemoryAnswerTask
+        kind: type[MemoryTask[Any]] = MemoryAnswerTask
+        if options:
+            kind = MemoryChoiceTask
+        elif session.may_refuse:
+            kind = RefusableMemoryAnswerTask
         task: MemoryTask[Any] = kind(
             session.question, memory.remembered(), read=tuple(looked_up), options=options
         )
@@ -146,7 +151,7 @@ class ReadAgent(PageReader):
         texts = [memory.pages[number - 1].text.strip() for number in sorted(shown.read)]
         return session.reading(
             options[decision.option - 1] if options else decision.answer.strip(),
-            answered=True if options else decision.answered,
+            answered=not isinstance(decision, RefusableAnswer) or decision.answered,
             passages=(*(memory.pages[number - 1] for number in looked_up), *memory.pages),
             quotes=decision.quotes,
             analysis=decision.analysis,

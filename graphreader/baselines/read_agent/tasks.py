@@ -11,6 +11,7 @@ from graphreader.baselines.answering import (
     A,
     Excerpt,
     RefusableAnswer,
+    TextAnswer,
     TextChoice,
     answer_by_rule,
     answer_problem,
@@ -263,16 +264,23 @@ class FinalMemoryTask(MemoryTask[A]):
         return answer_problem(decision, self.options)
 
 
-class MemoryAnswerTask(FinalMemoryTask[RefusableAnswer]):
+class MemoryAnswerTask(FinalMemoryTask[TextAnswer]):
     """Answer a question from the memory in free words."""
 
     __slots__ = ()
     prompt = "memory_answer"
-    decision = RefusableAnswer
+    decision: ClassVar[type[TextAnswer]] = TextAnswer
 
     def by_rule(self) -> RefusableAnswer:
         """Answer with the few sentences that together support enough of the question."""
         return answer_by_rule(self.question, self.excerpts())
+
+
+class RefusableMemoryAnswerTask(MemoryAnswerTask):
+    """Answer from the memory, or say that it does not have the answer (ours)."""
+
+    __slots__ = ()
+    decision = RefusableAnswer
 
 
 class MemoryChoiceTask(FinalMemoryTask[TextChoice]):
