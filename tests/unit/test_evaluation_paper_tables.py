@@ -302,6 +302,20 @@ def test_ablations_are_of_mode_paper() -> None:
     assert ours == [("graphreader-paper", None), ("graphreader-no-plan", pytest.approx(-0.1))]
 
 
+# Table 7 counts mode paper alone: the calls of other modes are not at the paper's stages.
+@pytest.mark.parametrize(
+    ("mode", "readers"),
+    [("adaptive", {"graphreader-paper"}), ("paper", {"graphreader", "graphreader-paper"})],
+)
+def test_function_calls_are_of_mode_paper(mode: str, readers: set[str]) -> None:
+    path = {"calls": 1, "functions": [{"name": "read_chunk", "stage": "facts"}]}
+    names = ("graphreader", "graphreader-adaptive", "graphreader-paper", "graphreader-one-path")
+    lines = [reading(reader=name, paths=[path]) for name in names]
+    made = tables(*lines, fixed={"mode": mode})
+
+    assert {reader for (reader,) in cells(made["functions"], "Reader")} == readers
+
+
 # A set of which a reader was asked fewer questions gets a note; ablations are not counted.
 def test_uneven_questions() -> None:
     both = [reading(id=id_, dataset=name) for id_ in "ab" for name in ("mine", "other")]
