@@ -135,8 +135,8 @@ def test_invented_nodes_are_dropped(ask: Ask) -> None:
     assert set(names) <= set(world.RING_NAMES)
 
 
-# The initial nodes are those with the model's highest scores, whatever the plan's needs are; of equal
-# scores the node that stands first.
+# The initial nodes have the model's highest scores, whatever the plan's needs are; of equal scores
+# the node that stands first.
 def test_scores_decide(ask: Ask) -> None:
     order = ["Eta", "Alpha", "Gamma", "Beta", "Zeta", "Delta", "Epsilon"]
     scores = dict(zip(order, [100, 90, 80, 70, 60, 60, 40], strict=True))
@@ -218,8 +218,8 @@ def test_most_decisions(ask: Ask) -> None:
     assert f"at most {most}: 11 on each of five paths" in " ".join(DOC.read_text("utf-8").split())
 
 
-# Short documents that wait are read together, and what is quoted is found in each of them. Chunks of
-# a longer document are read one by one, though they are short.
+# Short documents that wait are read together, and what is quoted is found in each of them. Chunks
+# of a longer document are read one by one, though they are short.
 def test_short_documents_together(
     neo4j: Settings, corpus: str, cleaned: None, tmp_path: Path
 ) -> None:
