@@ -147,6 +147,8 @@ def _properties(line: Line) -> dict[str, Any]:
         "number": int(sweep[2]) if sweep else 0,
         "contexts": line.get("contexts", "documents") if line.get("documents", 1) > 1 else "single",
         "options": False,
+        "answerable": line.get("answerable", True),
+        "listed": bool(line.get("items")) or line.get("count") is not None,
         "study": is_study(reader),
         "failed": failed,
         "unanswered": failed and line["em"] is not None,  # though it has an answer
@@ -165,8 +167,14 @@ def _scores(line: Line) -> dict[str, float | None]:
     choice, rouge = line.get("choice"), line.get("rouge") or {}
     gold, rating = line["gold_documents"], line.get("rating")
     counts = line.get("recall") or {}
+    answerable, refused = line.get("answerable", True), _is_refusal(line)
     return {
         "Answered": line["answered"],
+        "Right": _is_right(line),
+        "Refusal precision": not answerable if refused else None,
+        "Refusal recall": None if answerable else refused,
+        **_item_scores(line.get("items")),
+        "Exact count": line.get("count"),
         "LR-1": None if rating is None else rating == "exact",
         "LR-2": None if rating is None else rating != "no",
         "EM": line["em"],
@@ -183,6 +191,43 @@ def _scores(line: Line) -> dict[str, float | None]:
         "recall, rated": _quotient(counts.get("rated")),
         "recall, by words": _quotient(counts.get("strings")),
     }
+
+
+def _is_refusal(line: Line) -> bool:
+    """Whether a reader said that the texts do not have the answer; a failure is no refusal."""
+    return not line["answered"] and line["error"] is None
+
+
+_RIGHT_LIST = 0.9
+"""The least F1 by item of a list that counts as a right answer."""
+
+
+def _item_scores(items: Mapping[str, int] | None) -> dict[str, float | None]:
+    """Precision, recall and F1 of the items of a list; an answer without items has 0."""
+    names = ("Item precision", "Item recall", "Item F1")
+    if not items:
+        return dict.fromkeys(names)
+    found, named, gold = items["found"], items["named"], items["gold"]
+    return dict(
+        zip(names, (found / (named or 1), found / gold, 2 * found / (named + gold)), strict=True)
+    )
+
+
+def _is_right(line: Line) -> bool | None:
+    """Whether an answer is right; None if no right answer is known.
+
+    Right is a refusal where the texts have no answer, else the option, the exact count, the items
+    of a list (`_RIGHT_LIST`), the raters' verdict, or an exact match: the first that is measured.
+    """
+    if not line.get("answerable", True):
+        return _is_refusal(line)
+    if (right := line.get("choice")) is None:
+        right = line.get("count")
+    if right is None and line.get("items"):
+        right = (_item_scores(line["items"])["Item F1"] or 0) >= _RIGHT_LIST
+    if right is None and line.get("rating") is not None:
+        right = line["rating"] == "exact"
+    return line["em"] == 1 if right is None and line["em"] is not None else right
 
 
 def _amounts(line: Line, building: Mapping[str, int]) -> dict[str, float | None]:
@@ -397,6 +442,13 @@ def set_name(dataset: str, length: str) -> str:
 def window(group: "DataFrame", _: str = "") -> str | None:
     """The window of a group's reader, formatted as in the paper."""
     return window_name(value(group, "window"))
+
+
+def a_right_answer(group: "DataFrame", name: str) -> float | None:
+    """The sum of a column over all readings for each right answer; None without one, or for 0."""
+    known = group[group["Right"].notna()]
+    rights = known["Right"].sum()
+    return float(known[name].sum() / rights) or None if rights else None
 
 
 def nonzero(group: "DataFrame", name: str) -> float | None:

@@ -21,6 +21,7 @@ from graphreader.evaluation.measures import (
     GOLDEN,
     NATIVE,
     PAPER,
+    a_right_answer,
     average,
     building,
     fitting_score,
@@ -169,7 +170,10 @@ _FREE_ANSWERS = ("narrativeqa", "qmsum", "loogle")
 
 
 def _with_golden(section: "DataFrame") -> "DataFrame":
-    """Add golden's score with the same model to readings; keep ROUGE for free answers only."""
+    """Add golden's score with the same model to readings, and remove scores that do not apply.
+
+    ROUGE is for free answers, refusals are measured where some questions have no answer.
+    """
     golden = {
         value(group, "model"): question_scores(group, "Accuracy or F1")
         for group in grouped(section[section["reader"] == GOLDEN], "model")
@@ -179,6 +183,8 @@ def _with_golden(section: "DataFrame") -> "DataFrame":
     section = with_options(section).assign(golden=scores)
     if not any(name in value(section, "dataset") for name in _FREE_ANSWERS):
         section[[name for name in section if name.startswith("ROUGE")]] = float("nan")
+    if section["answerable"].all():
+        section["Refusal precision"] = float("nan")
     return section
 
 
@@ -507,6 +513,7 @@ def _spread_row(over: str, readings: "DataFrame", column: str) -> TableRow:
 
 
 _MEASURES: Mapping[str, Callable[["DataFrame", str], CellValue]] = {
+    "a_right_answer": a_right_answer,
     "average": average,
     "building": building,
     "fact_recall": _fact_recall,

@@ -278,7 +278,10 @@ def corpus_of(record: Record) -> str:
 
 def record_digest(record: Record) -> str:
     """Hash the question, options, documents, right answers and evidence of a record."""
-    answers = (record.answers, record.gold_option, record.supporting)
+    answers: tuple[Any, ...] = (record.answers, record.gold_option, record.supporting)
+    special = (record.items, record.ordered, record.count, record.answerable)
+    # Digests in folders from before lists, counts and refusals stay as they are.
+    answers += special if special != ((), False, None, True) else ()
     text = f"{corpus_of(record)} {(record.question, record.options, *answers)!r}"
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

@@ -147,7 +147,7 @@ class RetrievalEvaluation:
         self._decider = StoredFacts(Path(facts).expanduser() if facts else None)
         library = Library()
         records = [record for source in sources for record in load(source, limit=limit)]
-        self._evidence = [(one, library.evidence(one)) for one in records]
+        self._evidence = [(one, library.evidence(one)) for one in records if one.answerable]
         pooled = Pool.read(Path(pool).expanduser()).texts if pool else ()
         for passage in (*self._decider.passages, *pooled):
             library.add(passage)

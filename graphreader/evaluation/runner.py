@@ -114,6 +114,7 @@ def line_of(
         "kind": record.kind,
         "subset": record.subset,
         "question": record.question,
+        "answerable": record.answerable,
         "digest": record_digest(original),
         "gold_documents": list(record.gold_documents),
         **prepared.sizes,

@@ -17,6 +17,7 @@ from graphreader.errors import DecisionError, GraphReaderError
 from graphreader.evaluation.datasets.record import Record
 from graphreader.evaluation.metrics.answers import chosen_option, exact_match, f1, f1_star, rouge
 from graphreader.evaluation.metrics.evidence import chunk_recall, fact_recall
+from graphreader.evaluation.metrics.lists import item_counts, states_count
 from graphreader.evaluation.results import QuestionContext
 from graphreader.files import Line
 from graphreader.ingestion.chunking import chunk_spans
@@ -318,7 +319,8 @@ def _measure(record: Record, reading: Reading, context: QuestionContext) -> dict
 def _answer_figures(record: Record, answer: str) -> dict[str, Any]:
     """Score an answer ("" if there is none); scores that do not apply are null."""
     references, language = record.answers, record.language
-    figures: dict[str, Any] = dict.fromkeys(("em", "f1", "f1_star", "rouge", "choice"))
+    names = ("em", "f1", "f1_star", "rouge", "choice", "items", "count")
+    figures: dict[str, Any] = dict.fromkeys(names)
     if references:
         figures["em"] = exact_match(answer, references, language)
         figures["f1"] = f1(answer, references, language)
@@ -327,6 +329,12 @@ def _answer_figures(record: Record, answer: str) -> dict[str, Any]:
             figures["f1_star"] = f1_star(answer, references, record.keywords, language)
     if record.gold_option is not None:
         figures["choice"] = chosen_option(answer, record.options) == record.gold_option
+    if record.items:
+        figures["items"] = asdict(
+            item_counts(answer, record.items, language, ordered=record.ordered)
+        )
+    if record.count is not None:
+        figures["count"] = states_count(answer, record.count, record.question)
     return figures
 
 

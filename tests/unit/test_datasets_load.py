@@ -41,13 +41,15 @@ def ids(records: list[Record]) -> list[str]:
 
 
 # A record of our own format is read as it stands; what its set tells beside it, and metadata, are
-# ignored. One that cannot be answered is left out.
+# ignored. One that cannot be answered has neither answers nor evidence.
 def test_own_format(tmp_path: Path) -> None:
     documents = [{**one, "metadata": {"page": 3}} for one in RECORD["documents"]]
     more = {"decomposition": [{"question": "x"}], "metadata": {"author": "me"}}
     rows = {**RECORD, **more, "documents": documents}, {**row(2), "answerable": False}
-    records = load(write(tmp_path / "a.jsonl", *rows))
+    *records, unanswerable = load(write(tmp_path / "a.jsonl", *rows))
 
+    assert (unanswerable.id, unanswerable.answerable) == ("boats-2", False)
+    assert (unanswerable.answers, unanswerable.gold_documents) == ((), ())
     assert records == [
         Record(
             id="boats-1",
@@ -77,6 +79,18 @@ def test_further_keys(tmp_path: Path) -> None:
     assert record.supporting[1] == Supporting(0, "Built.")
 
 
+# A list has items with accepted wordings, a count a number: without "answers" the raters get these.
+def test_lists_and_counts(tmp_path: Path) -> None:
+    items = [["Ada Lund", "Lund"], ["Bo"]]
+    plain = {key: value for key, value in RECORD.items() if key != "answers"}
+    rows = {**plain, "items": items, "ordered": True}, {**plain, "id": "n", "count": 0}
+    listed, counted = load(write(tmp_path / "a.jsonl", *rows))
+
+    assert (listed.items, listed.ordered) == ((("Ada Lund", "Lund"), ("Bo",)), True)
+    assert (listed.count, counted.count) == (None, 0)
+    assert (listed.answers, counted.answers) == (("Ada Lund, Bo",), ("0",))
+
+
 # A text file lies relative to the data file; evidence in lines becomes the text of these lines.
 def test_text_files_and_lines(tmp_path: Path) -> None:
     (tmp_path / "texts").mkdir()
@@ -97,6 +111,9 @@ def test_text_files_and_lines(tmp_path: Path) -> None:
     [
         ({"question": " "}, '"question" must be a text that is not empty.'),
         ({"id": None}, '"id" must be a text that is not empty.'),
+        ({"items": [["Ada"], [" "]]}, '"items" must be a list of items'),
+        ({"items": ["Ada"]}, '"items": 0: Input should be a valid tuple'),
+        ({"count": "many"}, '"count": Input should be a valid integer'),
         ({"answers": None}, '"answers": Input should be a valid tuple'),
         ({"documents": []}, "documents: there is nothing to read."),
         ({"documents": ["plain text"]}, '"documents": 0: Input should be a valid dictionary'),
@@ -229,7 +246,7 @@ CHINESE = {"dataset": "dureader", "language": "zh"} | {
 }
 PUBLISHED: dict[str, tuple[str, list[dict[str, Any]]]] = {
     # Aliases are answers, and supporting paragraphs evidence. Of MuSiQue-Full's pairs with one id,
-    # the one that cannot be answered is left out.
+    # the one that cannot be answered gets another id, and neither answers nor evidence.
     "musique": (
         "full.jsonl",
         [MUSIQUE, {**MUSIQUE, "answerable": False, "paragraphs": MUSIQUE["paragraphs"][:2]}],

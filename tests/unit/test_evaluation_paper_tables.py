@@ -23,6 +23,9 @@ def readings(reader: str, **columns: list[Any]) -> list[Fields]:
     return [{"id": "abcdefg"[n], "reader": reader, **one} for n, one in enumerate(names)]
 
 
+UNKNOWN: Fields = {"em": None, "f1": None}
+
+
 # Each case: a table, readings, columns, and the cells of our rows.
 COUNTED: dict[str, tuple[str, list[Fields], tuple[str, ...], list[list[object]]]] = {
     # Of three questions two have all gold documents read, one of them is also answered rightly;
@@ -54,6 +57,35 @@ COUNTED: dict[str, tuple[str, list[Fields], tuple[str, ...], list[list[object]]]
         ],
         ("Answered", "LR-1", "F1"),
         [[0.5, 0.5, 0.5]],
+    ),
+    # Of five questions two have no answer: one of the two refusals is to one of them, and a failure
+    # is none. A list of which 3 of 4 items are found beside a wrong one is not right; the count is.
+    # So 2 of 5 are right, with 500 tokens and 5 calls.
+    "lists_counts_and_refusals": (
+        "scores",
+        [
+            {"id": "a", "answerable": False, "answered": False, **UNKNOWN, "usage": usage(90)},
+            {"id": "b", "answerable": False, "answered": False, **UNKNOWN, "error": "gone"},
+            {"id": "c", "answered": False, "em": 0.0, "f1": 0.0, "usage": usage(190)},
+            {"id": "d", "items": {"found": 3, "named": 4, "gold": 4}, "usage": usage(90)},
+            {"id": "e", "count": True, "em": 0.0, "f1": 0.0, "usage": usage(90)},
+        ],
+        (
+            *("Refusal precision", "Refusal recall", "Item precision", "Item recall", "Item F1"),
+            *("Exact count", "Tokens a right answer", "Calls a right answer"),
+        ),
+        [[1 / 2, 1 / 2, 3 / 4, 3 / 4, 3 / 4, 1, 250, 2]],
+    ),
+    # Where every question has an answer, refusals are not measured. Right is what the raters say,
+    # else an exact match; without a right answer nothing is divided.
+    "success_economy": (
+        "quality_and_cost",
+        [
+            *readings("rag-bm25-3", rating=["exact", "no"], usage=[usage(90), usage(190)]),
+            *readings("full-text", em=[0.0, 0.0], usage=[usage(90), usage(90)]),
+        ],
+        ("Reader", "Tokens a right answer", "Calls a right answer"),
+        [["rag-bm25-3", 300, 2], ["full-text", None, None]],
     ),
     # Accuracy is over the questions with options, EM and F1 over the others; a failed reading has
     # the options of its question.

@@ -9,7 +9,7 @@ import pytest
 from graphreader.errors import CacheError, DecisionError, ModelUnavailableError, ReplyError
 from graphreader.evaluation import scoring
 from graphreader.evaluation.datasets.record import Record, SourceText, Supporting
-from graphreader.evaluation.results import QuestionContext, corpus_of
+from graphreader.evaluation.results import QuestionContext, corpus_of, record_digest
 from graphreader.evaluation.scoring import (
     EVIDENCE_KEPT,
     PermissiveRating,
@@ -43,6 +43,7 @@ RECORD = Record(
     supporting=(Supporting(0, SENTENCE), Supporting(2)),
 )
 CHOICE = replace(RECORD, options=("Paris", "Toronto"), gold_option=1, keywords="Toronto")
+ROW_OF_ONE = {"items": {"found": 1, "named": 2, "gold": 2}}
 CONTEXT = QuestionContext(RECORD)
 IDS = [one.id for one in CONTEXT.documents]
 
@@ -162,7 +163,8 @@ def test_headings(title: str, language: str, heading: str) -> None:
 
 
 # An unanswered question is never answered right; without a known answer nothing is measured; an
-# option is right or wrong; F1* is measured for sets of LV-Eval alone.
+# option is right or wrong; F1* is measured for sets of LV-Eval alone; lists are counted by item,
+# and a number is right or wrong.
 @pytest.mark.parametrize(
     ("answered", "answer", "changes", "figures"),
     [
@@ -177,6 +179,16 @@ def test_headings(title: str, language: str, heading: str) -> None:
         (True, "Paris", {"keywords": "Toronto"}, {"f1_star": 0}),
         (True, "B", {"options": ("Paris", "Toronto"), "gold_option": 1}, {"choice": True}),
         (True, "Paris", {"options": ("Paris", "Toronto"), "gold_option": 1}, {"choice": False}),
+        (
+            True,
+            "Toronto and Oslo",
+            {"items": (("Toronto",), ("Rome",))},
+            {"items": {"found": 1, "named": 2, "gold": 2}, "count": None},
+        ),
+        (True, "Rome, Toronto", {"items": (("Toronto",), ("Rome",)), "ordered": True}, ROW_OF_ONE),
+        (False, "Rome", {"items": (("Rome",),)}, {"items": {"found": 0, "named": 0, "gold": 1}}),
+        (True, "In four cities.", {"count": 4}, {"count": True, "items": None}),
+        (False, "4", {"count": 4}, {"count": False}),
     ],
 )
 async def test_answers(
@@ -185,6 +197,16 @@ async def test_answers(
     line = await score(reading(answer, answered=answered), replace(RECORD, **changes))
 
     assert {name: line[name] for name in figures} == figures
+
+
+# A folder of results from before lists, counts and refusals can be continued: the digests of their
+# records stay, and each of these answers has one of its own.
+def test_digests() -> None:
+    special = ({"items": (("a",),)}, {"count": 2}, {"answerable": False})
+    digests = {record_digest(replace(RECORD, **changes)) for changes in ({}, *special)}
+
+    assert record_digest(RECORD) == "3a9a1849a2666afc"
+    assert len(digests) == 4
 
 
 # A failed reading has the figures of an empty answer, its reason and its cost.

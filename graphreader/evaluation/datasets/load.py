@@ -34,26 +34,26 @@ def musique_records(rows: Iterable[Row]) -> Iterator[Record]:
     `{"id", "paragraphs": [{"idx", "title", "paragraph_text", "is_supporting"}], "question",
     "question_decomposition", "answer", "answer_aliases", "answerable"}`. The id begins with hops
     and shape of the question ("3hop1__..."). MuSiQue-Full has each question a second time, with
-    paragraphs that lack some of the evidence: these are left out.
+    paragraphs that lack some of the evidence: that record is not answerable.
     """
     for row in rows:
         id_ = row.text("id")
-        if row.values.get("answerable") is False:
-            continue
+        answerable = row.values.get("answerable") is not False
         paragraphs = row.rows("paragraphs")
+        answers = distinct([row.text("answer"), *row.get("answer_aliases", list[str], [])])
+        supporting = (n for n, one in enumerate(paragraphs) if one.values.get("is_supporting"))
         yield Record(
-            id=f"musique-{id_}",
+            id=f"musique-{id_}" + ("" if answerable else "-unanswerable"),
             dataset="musique",
             question=row.text("question"),
-            answers=distinct([row.text("answer"), *row.get("answer_aliases", list[str], [])]),
+            answers=answers if answerable else (),
             documents=tuple(
                 SourceText(one.optional_text("title"), one.text("paragraph_text"))
                 for one in paragraphs
             ),
-            supporting=tuple(
-                Supporting(n) for n, one in enumerate(paragraphs) if one.values.get("is_supporting")
-            ),
+            supporting=tuple(map(Supporting, supporting)) if answerable else (),
             kind=id_.split("__")[0],
+            answerable=answerable,
         )
 
 

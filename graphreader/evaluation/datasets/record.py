@@ -1,7 +1,7 @@
 """The record of a question, which every dataset is converted to; rows of files; our own format."""
 
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,7 +36,9 @@ class Record:
 
     `answers` are equally good references, `kind` the dataset's class of the question, `subset`
     a part with table sections of its own. `keywords` are for LV-Eval's F1*, None if it
-    does not apply. `length` is "native" or the target, such as "64k".
+    does not apply. `length` is "native" or the target, such as "64k". `items` are the items of a
+    list with their accepted wordings, `ordered` if their order counts, and `count` is an exact
+    number. A record that is not `answerable` has neither answers nor evidence.
     """
 
     id: str
@@ -52,6 +54,10 @@ class Record:
     length: str = "native"
     keywords: str | None = None
     subset: str = ""
+    items: tuple[tuple[str, ...], ...] = ()
+    ordered: bool = False
+    count: int | None = None
+    answerable: bool = True
 
     @property
     def gold_documents(self) -> tuple[int, ...]:
@@ -120,22 +126,21 @@ def distinct(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 _IGNORED = {
-    *("answerable", "decomposition", "evidences", "exact", "hops", "level", "metadata"),
+    *("decomposition", "evidences", "exact", "hops", "level", "metadata"),
     *("narrativeqa_document_id", "note", "sentence_idx"),
 }
 """The keys of our own format that are ignored, such as `metadata`."""
 
 _RECORD_KEYS = {
     *("id", "dataset", "question", "answers", "documents", "supporting", "language", "options"),
-    *("gold_option", "type", "answer_keywords", "subset"),
+    *("gold_option", "type", "answer_keywords", "subset", "items", "ordered", "count"),
+    "answerable",
 }
 
 
 def own_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """Read the answerable records of our own format (docs/evaluation.md)."""
+    """Read the records of our own format (docs/evaluation.md)."""
     for row in rows:
-        if row.values.get("answerable") is False:
-            continue
         row.check_keys(_RECORD_KEYS)
         documents = tuple(_own_document(one) for one in row.rows("documents"))
         if all(is_blank(one.text) for one in documents):
@@ -146,19 +151,36 @@ def own_records(rows: Iterable[Row]) -> Iterator[Record]:
             raise row.wrong('"gold_option" must be the index of one of the options, from 0.')
         if (language := row.optional_text("language") or "en") not in ("en", "zh"):
             raise row.wrong(f'"language" must be en or zh, not {language}.')
-        yield Record(
+        question = Record(
             id=row.text("id"),
             dataset=row.optional_text("dataset") or row.name,
             question=row.text("question"),
-            answers=distinct(row.get("answers", tuple[str, ...])),
+            answers=(),
             documents=documents,
-            supporting=tuple(_own_evidence(one, documents) for one in row.rows("supporting")),
             language=language,
+            kind=row.optional_text("type"),
+            subset=row.optional_text("subset"),
+            answerable=row.values.get("answerable") is not False,
+        )
+        if not question.answerable:
+            yield question
+            continue
+        items = row.get("items", tuple[tuple[str, ...], ...], ())
+        if not all(map(distinct, items)):
+            raise row.wrong('"items" must be a list of items, each a list of accepted wordings.')
+        count = row.get("count", int, -1)
+        derived = [", ".join(item[0] for item in items), str(count) if count >= 0 else ""]
+        answers = distinct(row.get("answers", tuple[str, ...], () if any(derived) else None))
+        yield replace(
+            question,
+            answers=answers or distinct(derived),
+            supporting=tuple(_own_evidence(one, documents) for one in row.rows("supporting")),
             options=options,
             gold_option=gold_option if gold_option >= 0 else None,
-            kind=row.optional_text("type"),
             keywords=row.optional_text("answer_keywords") or None,
-            subset=row.optional_text("subset"),
+            items=items,
+            ordered=row.get("ordered", bool, False),
+            count=count if count >= 0 else None,
         )
 
 
