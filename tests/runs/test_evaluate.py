@@ -10,6 +10,7 @@ import pytest
 from graphreader.evaluation.readers import EvaluatedGraphReader
 from graphreader.graph_reader import GraphReader
 from graphreader.settings import Settings
+from tests.project.markdown import ROOT
 from tests.runs import world
 from tests.runs.openai_faults import Body, Fault
 from tests.runs.openai_server import OpenAIServer
@@ -22,7 +23,7 @@ TOWNS = ["Toronto", "Paris", "Oslo", "Rome", "Lima", "Cairo"]
 READ_BY_TABLES = {
     *("model", "repeat", "window", "subset", "f1_star", "rouge", "choice", "rating", "recall"),
     *("facts_recall", "chunk_recall", "record_tokens", "phases", "built", "paths", "graph"),
-    *("compression", "pages_looked_up", "gpt4_tokens", "corpus"),
+    *("compression", "pages_looked_up", "gpt4_tokens", "corpus", "answerable", "items", "count"),
 }
 """Keys of a line that tables take as empty where they are missing."""
 
@@ -235,6 +236,22 @@ def test_graph_left_behind(
 
         assert len(left) == 1
         assert not left & {one.corpus for one in reader.corpora()}
+
+
+# The 30 questions about whole texts for tuning are asked without a model, and end with a table of
+# lists, counts and refusals.
+def test_whole_texts(terminal: Terminal) -> None:
+    data = str(ROOT / "benchmarks" / "whole_texts" / "dev.jsonl")
+    ended = terminal.run("evaluate", data, "--readers", "rag-bm25-1-may-refuse", "--out", "o")
+    report = terminal.run("report", "o")
+
+    assert (ended.code, report.code) == (0, 0), ended.err
+    assert "whole-texts, native" in ended.out
+    lines = lines_of(terminal.folder / "o")
+    assert len({line["id"] for line in lines}) == 30
+    assert sum(line["answerable"] for line in lines) == 27
+    [names, *_] = (terminal.folder / "o" / "report" / "scores.csv").read_text().splitlines()
+    assert {"Item F1", "Exact count", "Refusal recall"} <= {*names.split(",")}
 
 
 # With a model answers are rated, costs are printed before and after, and --json is one object.
