@@ -24,7 +24,7 @@ from graphreader.text.sentences import language_of, sentence_spans
 from graphreader.text.turns import turns_of
 from graphreader.text.words import terms_of
 
-LONGEST_NEXT = 300  # characters of a sentence next to a quote
+LONGEST_NEXT = 300  # characters before and after a quote
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")  # a date of a fact, as the program writes it
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 @dataclass(frozen=True, slots=True)
 class _Surroundings:
-    """A quote's sentences before and after it, its speaker, and the text of its chunk."""
+    """The text before and after a quote to the nearest ends of sentences, its speaker and chunk."""
 
     before: str = ""
     after: str = ""
@@ -100,10 +100,11 @@ async def _surroundings(explorer: GraphExplorer, quotes: Iterable[Citation]) -> 
         start, end = quote.start - chunk.start, quote.end - chunk.start
         text = chunk.text
         spans = list(sentence_spans(text))
-        before = next((text[a:b] for a, b in reversed(spans) if b <= start), "")
-        after = next((text[a:b] for a, b in spans if a >= end), "")
+        # The rest of the sentences that the quote cuts, else the sentences next to it.
+        begin = max((a for a, _ in spans if a < start), default=start)
+        stop = min((b for _, b in spans if b > end), default=end)
         turns = (one.speaker for one in turns_of(text) if one.start <= start < one.end)
-        found.append(_Surroundings(before, after, next(turns, ""), text))
+        found.append(_Surroundings(text[begin:start], text[end:stop], next(turns, ""), text))
     return found
 
 
@@ -138,9 +139,8 @@ def _evidence(quote: Citation, place: _Surroundings) -> Evidence:
     parts = [label(quote.document, quote.chunk)]
     parts += [f"“{quote.heading}”"] if quote.heading else []
     parts += [f"{place.speaker} speaks"] if place.speaker else []
-    before, after = (
-        f"[{folded(one)[:LONGEST_NEXT]}]" if one else "" for one in (place.before, place.after)
-    )
+    before, after = folded(place.before)[-LONGEST_NEXT:], folded(place.after)[:LONGEST_NEXT]
+    before, after = (f"[{one}]" if one else "" for one in (before, after))
     return Evidence(", ".join(parts), " ".join(filter(None, [before, quote.quote, after])))
 
 

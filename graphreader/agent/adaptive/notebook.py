@@ -5,6 +5,7 @@ has no room for is shown by its name and places, or named by its numbers.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -16,7 +17,7 @@ from graphreader.agent.context import RunContext, wasted_costs
 from graphreader.agent.state import Costs, Plain, add_costs
 from graphreader.errors import CutOffError, DecisionError, WindowError
 from graphreader.llm.protocols import Decision, Task, bulleted, folded, numbered
-from graphreader.text.words import fold
+from graphreader.text.words import fold, terms_of
 from graphreader.tokens import count
 from graphreader.usage import Phase
 
@@ -97,14 +98,22 @@ def finding_lines(
     return lines, first
 
 
+def may_be_one(findings: Sequence[KeptFinding]) -> bool:
+    """Whether the names of two findings share a word, so that they may be about one thing."""
+    words = [terms_of(one.get("item", "")) for one in findings]
+    return any(n > 1 for n in Counter(chain.from_iterable(words)).values()) or not all(words)
+
+
 def is_long(findings: Sequence[KeptFinding], room: int) -> bool:
     """Whether findings have no room even without their quotes."""
     return count("\n".join(_with_places(one, ()) for one in findings)) > room
 
 
 def _with_quote(finding: KeptFinding, quotes: Sequence[Plain]) -> str:
-    place = finding["quote"]
-    quote = "" if place is None else f": “{quotes[place]['quote']}”"
+    texts = [quotes[place]["quote"] for place in quotes_of(finding)]
+    terms = terms_of(finding["text"]) if len(texts) > 1 else frozenset()
+    best = max(texts, key=lambda text: len(terms & terms_of(text)), default="")
+    quote = f": “{best}”" if best else ""
     return f"{finding['text']} [{finding['passage']}{quote}]"
 
 

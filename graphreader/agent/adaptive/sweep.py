@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import ClassVar
 
-from graphreader.agent.adaptive.notebook import KeptFinding, put_together
+from graphreader.agent.adaptive.notebook import KeptFinding, is_long, may_be_one, put_together
 from graphreader.agent.adaptive.state import OWN_PATH
 from graphreader.agent.adaptive.tasks import Action, passage_number
 from graphreader.agent.citations import add_quotes
@@ -146,7 +146,7 @@ class Sweep:
         outcome = reduce(_Outcome.joined, outcomes)
         findings, kept = _verified(outcome.entries, self._chunks, quotes)
         things, costs = findings, outcome.costs
-        if len(windows) > 1:
+        if len(windows) > 1 and (may_be_one(findings) or is_long(findings, room)):
             things, cost = await put_together(self._context, self._question, findings, room)
             costs = add_costs(costs, cost)
         ids = {self._number(one.document_id, one.index): one.id for one in places}
