@@ -329,7 +329,7 @@ def _document_row(document: Document, corpus: str) -> dict[str, Any]:
         "language": document.language,
         "metadata": metadata_of(document),
         "encoding": document.encoding or None,
-        "tags": list(document.tags),
+        "tags": list(document.tags) or None,
         "date": document.date or None,
         "page_starts": list(document.page_starts),
         "headings": [heading.title for heading in document.headings],

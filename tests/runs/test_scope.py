@@ -1,21 +1,27 @@
 """Questions that are limited to some documents of a corpus."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langchain_core.documents import Document
+from mcp import Client
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 from graphreader.agent.adaptive.tasks import Action, Finding, LastTurnTask, Turn, TurnTask
 from graphreader.agent.events import QuestionAnswered
 from graphreader.agent.tasks import ChunkTask, NeighborTask
+from graphreader.baselines import registry
+from graphreader.errors import UsageError
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
-from graphreader.settings import ModeName
+from graphreader.scope import Scope
+from graphreader.settings import ModeName, Settings
 from graphreader.testing import ScriptedDecider
 from tests import servers
-from tests.runs import world
+from tests.runs import web_server, world
 from tests.runs.edits import HashEmbedder
 
 pytestmark = pytest.mark.slow
@@ -132,3 +138,155 @@ def test_nothing_of_other_documents(
     node = "Ada: 2 facts in 2 passages."
     assert node in shown["adaptive", True][0]
     assert follow.scope == ("tag:shelf",)
+
+
+FILES = {
+    "shelf/one.md": "---\ntags: [Law, old]\ndate: 2021-05-03\n---\nAda met Bede at the lantern.\n",
+    "shelf/two.md": "---\ndate: 2022\ntags: law\n---\nBede gave the lantern to Cyril.\n",
+    "drawer/three.txt": "Ada sold the sword to Cyril.\n",
+}
+
+
+@pytest.fixture
+def shelf(neo4j: Settings, corpus: str, tmp_path: Path) -> Iterator[GraphReader]:
+    """A reader without a model of three short documents, two of them with tags and a date."""
+    for name, text in FILES.items():
+        path = tmp_path / "texts" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    settings = world.settings(neo4j, home=tmp_path / "home", normalize="none", mode="adaptive")
+    with GraphReader(corpus, settings=settings) as reader:
+        reader.ingest(tmp_path / "texts")
+        yield reader
+        reader.delete(everything=True)
+
+
+TITLES = ("one", "two", "three")
+
+
+def titles(reader: GraphReader, *scope: str) -> list[str]:
+    return sorted(one.title for one in reader.documents(scope))
+
+
+# Documents are named by title, id, path or folder; tags and dates come from their front matter.
+def test_documents_of_a_scope(shelf: GraphReader, tmp_path: Path) -> None:
+    known = {one.title: one for one in shelf.documents()}
+    folder = str(tmp_path / "texts" / "shelf")
+
+    assert {title: (one.tags, one.date) for title, one in known.items()} == {
+        "one": (("law", "old"), "2021-05-03"),
+        "two": (("law",), "2022"),
+        "three": ((), ""),
+    }
+    for scope in (["one"], [known["one"].id], ["shelf/one.md"], [f"{folder}/one.md"], ["tag:OLD"]):
+        assert titles(shelf, *scope) == ["one"]
+    for scope in (["shelf/"], ["texts/shelf"], [folder], ["tag:law"], ["2021.."], ["one", "two"]):
+        assert titles(shelf, *scope) == ["one", "two"]
+    for scope in (["2022-03.."], ["2021-06..2022-01-01"], ["shelf/", "tag:law", "2022..2022"]):
+        assert titles(shelf, *scope) == ["two"]
+    assert titles(shelf, "..2021") == titles(shelf, "2021-05..2021-05-03") == ["one"]
+    assert titles(shelf, "texts/") == ["one", "three", "two"]
+
+
+# A scope without documents is refused with what there is.
+@pytest.mark.parametrize(
+    ("scope", "message"),
+    [
+        (["tree"], "No document has the id, title, path or folder 'tree': there are three, ... (3"),
+        (["one", "shelf/two"], "folder 'shelf/two': there are"),
+        (["tag:new"], "in the scope tag:new: the documents have the tags law, old and dates from"),
+        (["..2020"], "dates from 2021-05-03 to 2022."),
+        (["three", "tag:law"], "No document is in the scope three, tag:law"),
+    ],
+)
+def test_nothing_in_a_scope(shelf: GraphReader, scope: list[str], message: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        shelf.ask("Whom did Ada meet?", scope=scope)
+
+    assert message in str(raised.value)
+
+
+# Tags and dates that were set by hand stay when the text changes, and in exports; no id changes.
+def test_tags_by_hand(shelf: GraphReader, tmp_path: Path) -> None:
+    ids = {one.title: one.id for one in shelf.documents()}
+
+    assert shelf.tag("shelf/", "New", "law", remove=["old"], date="2020-02") == 2
+    (tmp_path / "texts" / "shelf" / "one.md").write_text(
+        "---\ntags: [other]\ndate: 1999\n---\nAda met Bede at the lantern, and Cyril.\n"
+    )
+    shelf.ingest(tmp_path / "texts")
+    shelf.export(tmp_path / "export.jsonl")
+    copy = shelf.at(f"{shelf.corpus}-copy")
+    copy.import_corpus(tmp_path / "export.jsonl")
+    copied = {one.title: (one.tags, one.date) for one in copy.documents()}
+    copy.tag("one", date="")
+    undated = {one.title: one.date for one in copy.documents()}
+    copy.delete(everything=True)
+    own = {one.title: (one.tags, one.date) for one in shelf.documents()}
+
+    assert own == copied
+    assert own["one"] == own["two"] == (("new", "law"), "2020-02")
+    assert undated == {"one": "", "two": "2020-02", "three": ""}
+    assert {one.title: one.id for one in shelf.documents()} == ids
+    for wrong in ({}, {"date": "May"}, {"remove": ["a,b"]}):
+        with pytest.raises(UsageError):
+            shelf.tag("one", **wrong)
+
+
+# A run keeps its scope: it is resumed in it, and under its id nothing else is asked; a follow-up
+# inherits it unless it has its own, and other readers read only its documents.
+def test_a_run_keeps_its_scope(shelf: GraphReader) -> None:
+    question = "Whom did Ada meet at the lantern?"
+    first = shelf.ask(question, run="first", scope="shelf/")
+    again = shelf.ask(question, run="first", scope=["shelf/"])
+    follow = shelf.ask("And who sold the sword?", follow="first")
+    wide = shelf.ask("And who sold the sword?", follow="first", scope=[])
+    other = registry.ask("full-text", shelf.resources, shelf.corpus, question, Scope(("three",)))
+
+    assert again == first
+    assert first.scope == follow.scope == ("shelf/",)
+    assert {one.document for one in follow.citations} <= {"one", "two"}
+    assert wide.scope == ()
+    assert [one.document for one in wide.citations][:1] == ["three"]
+    assert (other.scope, len(other.documents_read)) == (("three",), 1)
+    with pytest.raises(UsageError, match="about another question"):
+        shelf.ask(question, run="first")
+
+
+# REST, the protocol of OpenAI and MCP take a scope; REST sets tags and lists the documents of one.
+async def test_a_scope_over_http(shelf: GraphReader) -> None:
+    one, two, three = (next(d for d in shelf.documents() if d.title == t) for t in TITLES)
+    place, asked = f"/api/corpora/{shelf.corpus}", {"question": "Who was with Cyril?"}
+    with web_server.serving(shelf) as address, web_server.client(address) as web:
+        patched = web.patch(
+            f"{place}/documents/{three.id}", json={"tags": ["Sold"], "date": "1900"}
+        )
+        wrong = web.patch(f"{place}/documents/{three.id}", json={"date": "soon"})
+        listed = web.get(f"{place}/documents", params={"scope": ["tag:sold"]}).json()
+        reading = web.post(f"{place}/questions", json={**asked, "scope": ["tag:sold"]}).json()
+        refused = web.post(f"{place}/questions", json={**asked, "scope": ["tag:none"]})
+        body = {"model": shelf.corpus, "messages": [{"role": "user", "content": "Who met Ada?"}]}
+        said = web.post("/v1/chat/completions", json={**body, "scope": [two.id]}).json()
+        async with (
+            create_mcp_http_client() as http,
+            Client(
+                streamable_http_client(f"{address}/mcp/{shelf.corpus}", http_client=http)
+            ) as mcp,
+        ):
+            told = await mcp.call_tool("ask", {**asked, "scope": ["tag:old"]})
+            documents = await mcp.call_tool("list_documents", {})
+
+    assert (patched.status_code, wrong.status_code, refused.status_code) == (204, 422, 422)
+    assert [(d["title"], d["tags"], d["date"]) for d in listed["documents"]] == [
+        ("three", ["sold"], "1900")
+    ]
+    assert (listed["total"], reading["scope"]) == (1, ["tag:sold"])
+    assert {cited["document"] for cited in reading["citations"]} == {"three"}
+    assert "tags law, old, sold" in refused.json()["detail"]
+    annotations = said["choices"][0]["message"]["annotations"]
+    assert {cited["url_citation"]["title"] for cited in annotations} <= {"two"}
+    assert {cited["document"] for cited in told.structured_content["citations"]} <= {"one"}
+    assert [d["date"] for d in documents.structured_content["documents"]] == [
+        "2021-05-03", "1900", "2022",
+    ]  # fmt: skip
+    assert one.tags == ("law", "old")
