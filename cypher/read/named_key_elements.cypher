@@ -9,9 +9,9 @@ CALL (place) {
     YIELD node AS k
     OPTIONAL MATCH (a:KeyElement {id: k.merged_into})
     WITH k, coalesce(a, k) AS node
-    WHERE $scope IS NULL OR EXISTS {
+    WHERE k.corpus = $corpus AND ($scope IS NULL OR EXISTS {
       (node)<-[:HAS_KEY_ELEMENT]-()<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope
-    }
+    })
     RETURN k LIMIT $limit
   UNION
     MATCH (k:KeyElement {id: $ids[place]})

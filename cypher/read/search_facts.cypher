@@ -15,7 +15,8 @@ CALL (place) {
            {limit: coalesce($wide, $facts)})
       YIELD node AS f
       WITH f
-      WHERE $scope IS NULL OR EXISTS { (f)<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope }
+      WHERE f.corpus = $corpus AND ($scope IS NULL
+        OR EXISTS { (f)<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope })
       RETURN f LIMIT $facts
     }
     RETURN f
@@ -25,7 +26,7 @@ CALL (place) {
            {limit: coalesce($wide, $titles)})
       YIELD node AS d
       WITH d
-      WHERE $scope IS NULL OR d.id IN $scope
+      WHERE d.corpus = $corpus AND ($scope IS NULL OR d.id IN $scope)
       RETURN d LIMIT $titles
     }
     MATCH (d)-[:HAS_CHUNK]->(c)
@@ -35,7 +36,7 @@ CALL (place) {
     RETURN f
   }
   MATCH (c:Chunk)-[:HAS_ATOMIC_FACT]->(f)
-  WHERE f.corpus = $corpus AND c.pending IS NULL AND c.retired IS NULL
+  WHERE c.pending IS NULL AND c.retired IS NULL
   MATCH (d:Document {id: c.document})
   RETURN collect([c.id, d.title, f.index, f.terms]) AS rows
 }
@@ -47,12 +48,13 @@ CALL (place, corpus) {
          {limit: coalesce($wide, $passages)})
     YIELD node AS p
     WITH p
-    WHERE $scope IS NULL OR EXISTS { (p)<-[:HAS_PASSAGE]-(c) WHERE c.document IN $scope }
+    WHERE p.corpus = $corpus AND ($scope IS NULL
+      OR EXISTS { (p)<-[:HAS_PASSAGE]-(c) WHERE c.document IN $scope })
     RETURN p LIMIT $passages
   }
   WITH DISTINCT p
   MATCH (c:Chunk)-[:HAS_PASSAGE]->(p)
-  WHERE p.corpus = $corpus AND c.pending IS NULL AND c.retired IS NULL
+  WHERE c.pending IS NULL AND c.retired IS NULL
   MATCH (d:Document {id: c.document})
   RETURN collect([c.id, d.title, p.start, p.end, p.terms]) AS passages
 }
@@ -63,11 +65,12 @@ CALL (place) {
          {limit: coalesce($wide, $most)})
     YIELD node AS f
     WITH f
-    WHERE $scope IS NULL OR EXISTS { (f)<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope }
+    WHERE f.corpus = $corpus AND ($scope IS NULL
+      OR EXISTS { (f)<-[:HAS_ATOMIC_FACT]-(c) WHERE c.document IN $scope })
     RETURN f LIMIT $most
   }
   MATCH (c:Chunk)-[:HAS_ATOMIC_FACT]->(f)
-  WHERE f.corpus = $corpus AND c.pending IS NULL AND c.retired IS NULL
+  WHERE c.pending IS NULL AND c.retired IS NULL
   RETURN count(DISTINCT c) AS chunks, count(f) AS facts
 }
 RETURN rows, passages, chunks, facts

@@ -320,7 +320,7 @@ async def test_the_graph_is_drawn_as_it_is(connection: Connection, example: Grap
     real["Passage"].add("embedding")  # of a model
     real["AtomicFact"] |= {"heading", "speaker", "when"}  # of some texts
     real["Chunk"].add("heading_path")  # below headings
-    # Of a text that is not UTF-8; of a document about whose names a model was asked; of one with tags.
+    # Of a text that is not UTF-8; of documents whose names a model was asked about, or with tags.
     real["Document"] |= {"encoding", "asked_names", "tags", "date", "tagged"}
     for label, names in real.items():
         assert drawn[label] - passing - derived == names - passing - derived, label
