@@ -16,6 +16,13 @@ CALL (place) {
   }
   MATCH (d)-[:HAS_CHUNK]->(c)-[:HAS_PASSAGE]->(p)
   WHERE p.embedding IS NOT NULL AND c.pending IS NULL AND c.retired IS NULL
+    AND (size($ranges) = 0
+         OR any(r IN $ranges WHERE r[0] = c.document AND r[1] <= c.index <= r[2]))
+    AND ($since + $until = '' OR EXISTS {
+      MATCH (own:Document {id: c.document}), (c)-[:HAS_ATOMIC_FACT]->(f)
+      WHERE split(coalesce(f.when, own.date), '/')[0] <= $until + '~'
+        AND split(coalesce(f.when, own.date), '/')[-1] + '~' >= $since
+    })
   WITH c, d, p, vector.similarity.cosine(p.embedding, $vectors[place]) AS score
   ORDER BY score DESC, p.id
   LIMIT $passages

@@ -13,6 +13,13 @@ CALL (place) {
   MATCH (c:Chunk)-[:HAS_PASSAGE]->(p)
   WHERE c.pending IS NULL AND c.retired IS NULL
     AND ($scope IS NULL OR c.document IN $scope)
+    AND (size($ranges) = 0
+         OR any(r IN $ranges WHERE r[0] = c.document AND r[1] <= c.index <= r[2]))
+    AND ($since + $until = '' OR EXISTS {
+      MATCH (own:Document {id: c.document}), (c)-[:HAS_ATOMIC_FACT]->(f)
+      WHERE split(coalesce(f.when, own.date), '/')[0] <= $until + '~'
+        AND split(coalesce(f.when, own.date), '/')[-1] + '~' >= $since
+    })
   MATCH (d:Document {id: c.document})
   WITH c, d, p, score
   ORDER BY score DESC, p.id

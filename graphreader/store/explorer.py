@@ -28,8 +28,10 @@ from graphreader.store.full_text import (
     key_element_queries,
     rank_by_words,
 )
+from graphreader.store.names import NamedElements, find_named
 from graphreader.store.records import (
     ChunkPlace,
+    CorpusPart,
     DocumentsInScope,
     Neighbor,
     NodeFacts,
@@ -41,7 +43,6 @@ from graphreader.store.search import (
     WITHOUT_PASSAGES,
     SearchResult,
     as_in_scope,
-    find_named,
     has_at_most,
     nearest_rows,
     search_chunks,
@@ -64,6 +65,7 @@ FACTS_OF_A_RELATED_NODE = 50
 OUTLINE_CHUNKS = 10_000  # chunks of an outline: 20 million tokens of the longest chunks
 
 TITLES = 2  # documents that the profile of a node names
+_WHOLE = CorpusPart()
 COMPARED = 50  # facts up to which the profile of a node lists them
 
 
@@ -149,11 +151,16 @@ class GraphExplorer:
         queries: Sequence[str],
         limit: int,
         vectors: Sequence[Sequence[float]] | None = None,
+        part: CorpusPart = _WHOLE,
     ) -> list[SearchResult]:
-        """Return for each query (with its vector) at most `limit` chunks, best first, or none."""
+        """Return for each query (with its vector) at most `limit` chunks, best first, or none.
+
+        Only a part of the corpus is searched, if one is given.
+        """
         frequent = (await self._frequent_words()).facts
         return await search_chunks(
-            self.connection, self.corpus, queries, limit, vectors, frequent, self.documents
+            *(self.connection, self.corpus, queries, limit, vectors, frequent),
+            *(self.documents, part),
         )
 
     async def search_note(self) -> str | None:
@@ -168,8 +175,8 @@ class GraphExplorer:
             return WITHOUT_PASSAGES.format(corpus=shlex.quote(self.corpus))
         return None
 
-    async def named(self, names: Sequence[str]) -> list[list[KeyElement]]:
-        """Return for each name the key elements that it may mean, the nearest wording first."""
+    async def named(self, names: Sequence[str]) -> list[NamedElements]:
+        """Return for each name the key element that it means, or all of which it is made up."""
         frequent = (await self._frequent_words()).names
         return await find_named(self.connection, self.corpus, names, frequent, self.documents)
 
@@ -302,11 +309,10 @@ class GraphExplorer:
 
         At most `limit` facts and passages are found for the words of each.
         """
-        frequent = (await self._frequent_words()).facts
-        elements = [found[0].id for found in await self.named(names) if found]
-        terms = filter(None, map(terms_of, names))
-        queries = [all_terms_query(one, self.corpus, frequent) for one in terms]
-        values = {"elements": elements, "queries": list(filter(None, queries)), "limit": limit}
+        found = await self.named(names)
+        elements = [one.elements[0].id for one in found if len(one.elements) == 1]
+        queries = [all_terms_query(one, self.corpus) for one in map(terms_of, names) if one]
+        values = {"elements": elements, "queries": queries, "limit": limit}
         values |= within(self.documents)
         rows: list[Any] = await self._rows("chunks_with", **values)
         return set(rows)

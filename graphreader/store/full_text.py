@@ -93,10 +93,8 @@ def terms_queries(terms: Iterable[str], corpus: str, frequent: Collection[str] =
     return _queries(_any_version(corpus), clauses, frequent)
 
 
-def all_terms_query(terms: Collection[str], corpus: str, frequent: Collection[str] = ()) -> str:
-    """Return a Lucene query for facts with all the terms; none where only frequent words are."""
-    if not set(terms) - set(frequent):
-        return ""
+def all_terms_query(terms: Iterable[str], corpus: str) -> str:
+    """Return a Lucene query for facts or passages of `corpus` with all the terms."""
     clauses = (f'+"{term}"' for term in sorted(terms)[:_MOST_TERMS])
     return " ".join([_any_version(corpus), *clauses])
 
@@ -124,6 +122,19 @@ def key_element_queries(
     if clauses:
         clauses |= {f"{w}~1": f"name:{w}~1 aliases:{w}~1" for w in near if w not in frequent}
     return list(dict.fromkeys([*_queries(own, clauses, frequent), *names]))
+
+
+def all_words_query(words: str, corpus: str) -> str:
+    """Return a Lucene query for key elements of `corpus` with all the words in their wordings.
+
+    A word of a wording may be longer: "veteran" is also searched as the beginning of "veterans".
+    """
+    clauses = []
+    for word in dict.fromkeys(_written(words)):
+        longer = f" name:{word}* aliases:{word}*" if word.isalnum() and len(word) > 2 else ""
+        clauses.append(f'+(name:"{word}" aliases:"{word}"{longer})')
+    own = f"+corpus_word:{corpus_word(corpus)}"
+    return " ".join([own, *clauses[:_MOST_TERMS]]) if clauses else ""
 
 
 def _queries(corpus: str, clauses: Mapping[str, str], frequent: Collection[str]) -> list[str]:

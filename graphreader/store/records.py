@@ -89,3 +89,85 @@ class Neighbor(KeyElementRef):
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types, without the fields that depend on a run."""
         return {"id": self.id, "name": self.name, "shared": self.shared, "facts": self.facts}
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusPart:
+    """A part of a corpus: documents by id, ranges of chunks, days; an empty field limits nothing.
+
+    A range is (document id, first chunk, last chunk). `since` and `until` are days, months or years
+    as ISO dates; a fact lies between them if its time overlaps them.
+    """
+
+    documents: tuple[str, ...] = ()
+    ranges: tuple[tuple[str, int, int], ...] = ()
+    since: str = ""
+    until: str = ""
+
+    @property
+    def has_days(self) -> bool:
+        """Whether only some days are meant."""
+        return bool(self.since or self.until)
+
+    def has_time(self, when: str) -> bool:
+        """Whether the time of a fact overlaps the days; a fact without a time does not."""
+        first, *_, last = [*when.split("/"), when.rpartition("/")[2]]
+        return bool(when) and first <= f"{self.until}{_AFTER}" and f"{last}{_AFTER}" >= self.since
+
+
+_AFTER = "~"  # it comes after the digits and signs of dates, so that "2023-06" has "2023-06-30"
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentCount:
+    """The number of facts in one document, or of occurrences of words, and of their chunks."""
+
+    id: str
+    title: str
+    number: int
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class FactList:
+    """A page of a list of facts, with the numbers of all of them and of their chunks.
+
+    `documents` counts all documents, `by_document` has a page of them, most facts first.
+    """
+
+    groups: tuple[ChunkFacts[ChunkRef], ...]
+    facts: int
+    chunks: int
+    documents: int
+    by_document: tuple[DocumentCount, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueList:
+    """A page of the speakers or times of facts: (value, facts, chunks); `total` counts the values.
+
+    `facts` is the number of facts with a value, `of` that of all; `first` and `last` are the ends
+    of the whole list.
+    """
+
+    rows: tuple[tuple[str, int, int], ...]
+    total: int
+    facts: int
+    of: int
+    first: str
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class WordCount:
+    """The number of occurrences of words in the texts, by their forms and by document."""
+
+    forms: tuple[tuple[str, int], ...]
+    by_document: tuple[DocumentCount, ...]
+    chunks: int
+    at_least: bool
+
+    @property
+    def total(self) -> int:
+        """The number of all occurrences."""
+        return sum(number for _, number in self.forms)

@@ -8,15 +8,13 @@ were chosen on half of the development questions (docs/evaluation.md).
 """
 
 import asyncio
-import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, count, islice, repeat
+from itertools import chain, count
 from typing import Any
 
-from graphreader.documents import AtomicFact, Chunk, ChunkFacts, KeyElement, Scored, identity
+from graphreader.documents import AtomicFact, Chunk, ChunkFacts, Scored
 from graphreader.store.connection import Connection, Row
 from graphreader.store.full_text import (
     all_terms_query,
@@ -26,12 +24,11 @@ from graphreader.store.full_text import (
     terms_in,
     terms_queries,
 )
-from graphreader.store.records import DocumentsInScope
+from graphreader.store.records import CorpusPart, DocumentsInScope
+from graphreader.store.snippets import best_facts, term_weights
 from graphreader.text.names import names_of
 from graphreader.text.words import (
     alphanumeric_words,
-    casefolded,
-    fold,
     is_common,
     is_question_word,
     letter_terms,
@@ -69,6 +66,7 @@ The index yields them one by one, so the search ends where enough are found."""
 NEAR = 0.45  # smallest cosine of a hit without a distinctive term of the query
 MOST_NAMES = 4  # of a query that are also searched one by one
 MOST_COUNTED = 1_000  # facts with a name whose chunks are counted
+EXPLAINED = 3  # best facts by words of which the facts before and after them are read, too
 CHUNKS_PER_NAME = 10
 CHUNKS_BY_PASSAGES = 3  # facts find more by words, so only the best passages count
 _FUSION = 10  # the constant of reciprocal rank; the usual 60 is for longer rankings
@@ -77,14 +75,15 @@ _PASSAGES = 0.25  # the weight of the ranking by the words of passages
 _VECTORS = 1.0
 
 Span = tuple[int, int]
+_WHOLE = CorpusPart()
 
 
 @dataclass(frozen=True, slots=True)
 class _Query:
     """A parsed query: all terms, the terms of each name, and its distinctive terms.
 
-    A hit must have a distinctive term, or a vector near to the query's. The chunks with a `counted`
-    name, or with the only distinctive word of a query without names, are counted.
+    A hit must have a distinctive term, or a vector near to the query's. The chunks with each
+    `counted` name are counted; of a query without names, which has few words, the chunks with all.
     """
 
     terms: frozenset[str]
@@ -99,9 +98,11 @@ class _Query:
         distinctive = _distinctive(text, terms) | frozenset().union(*wordings)
         counted = {one: name for one, name in list(wordings.items())[:MOST_NAMES] if one}
         names = tuple(counted)
-        if not names and len(distinctive) == 1:
-            words = (one for one in alphanumeric_words(text) if terms_of(one) == distinctive)
-            counted = dict(islice(zip(repeat(distinctive), words), 1))
+        if not names:
+            words = {terms_of(one): one for one in reversed(alphanumeric_words(text))}
+            own = {one: word for one, word in reversed(words.items()) if one and one <= distinctive}
+            is_all = distinctive == frozenset().union(*own)
+            counted = own if is_all and len(own) <= MOST_NAMES else {}
         return cls(terms, names, distinctive, counted)
 
     @property
@@ -109,11 +110,15 @@ class _Query:
         """The terms of the whole query, then of each name that is only a part of it."""
         return (self.terms, *(name for name in self.names if name != self.terms))
 
-    def counted_in(self, search: frozenset[str]) -> frozenset[str]:
-        """The terms whose chunks are counted with one of the searches, perhaps none."""
-        if search in self.names:
-            return search
-        return frozenset() if self.names else next(iter(self.counted), frozenset())
+    def mentions(self, rows: Sequence[Row]) -> tuple["Mentions", ...]:
+        """Make the numbers of chunks with each `counted` name, in order, and with all of them."""
+        names = list(self.counted.values())
+        chunks = [set(row["chunks"]) for row in rows]
+        least = [row["facts"] >= MOST_COUNTED for row in rows]
+        each = list(zip(names, chunks, least, strict=True)) if self.names else []
+        together = [(" and ".join(names), set.intersection(*chunks), any(least))] if rows else []
+        every = [*each, *together] if len(each) != 1 else each
+        return tuple(Mentions(name, len(own), some) for name, own, some in every if own)
 
 
 def _distinctive(text: str, terms: frozenset[str]) -> frozenset[str]:
@@ -136,6 +141,11 @@ class _Candidate:
     passages: dict[Span, frozenset[str]] = field(default_factory=dict)
     near: dict[Span, float] = field(default_factory=dict)
 
+    @property
+    def terms(self) -> frozenset[str]:
+        """All terms that are known of the chunk."""
+        return self.title.union(*self.facts.values(), *self.passages.values())
+
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
@@ -148,7 +158,7 @@ class Mentions:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The best chunks for a query, and how many chunks mention each of its names."""
+    """The best chunks for a query, and how many chunks mention each of its names, and all."""
 
     hits: list[Scored[ChunkFacts[Chunk]]]
     mentions: tuple[Mentions, ...] = ()
@@ -165,23 +175,34 @@ async def search_chunks(
     vectors: Sequence[Sequence[float]] | None,
     frequent: Collection[str] = (),
     documents: DocumentsInScope | None = None,
+    part: CorpusPart = _WHOLE,
 ) -> list[SearchResult]:
     """Return for each query the chunks whose facts and titles match it, with these facts.
 
     The best chunk comes first, and its best fact. Terms that are `frequent` in the facts are
-    searched only together with others. With `documents` only these are searched.
+    searched only together with others. With `documents` only these are searched, and of them only
+    a `part`; the hits of days come in the order of their times.
     """
     found: list[_Candidates] = [{} for _ in queries]
     parsed = [_Query.of(text) for text in queries]
     mentions, _ = await asyncio.gather(
-        _match_terms(connection, corpus, queries, parsed, found, frequent, documents),
-        _match_vectors(connection, corpus, vectors or (), found, documents),
+        _match_terms(connection, corpus, queries, parsed, found, frequent, documents, part),
+        _match_vectors(connection, corpus, vectors or (), found, documents, part),
     )
     rankings = [
         _rank(one, chunks, frequent)[:limit] for one, chunks in zip(parsed, found, strict=True)
     ]
+    weights = [
+        term_weights(query.terms, [chunks[one.id].terms for one in ranking])
+        for query, ranking, chunks in zip(parsed, rankings, found, strict=True)
+    ]
     hits = [
-        {"id": one.id, "facts": one.facts, "start": one.passage[0], "end": one.passage[1]}
+        {
+            "id": one.id,
+            "facts": [*one.facts, *(n + step for n in one.facts[:EXPLAINED] for step in (-1, 1))],
+            "start": one.passage[0],
+            "end": one.passage[1],
+        }
         for one in chain(*rankings)
     ]
     rows = []
@@ -190,18 +211,28 @@ async def search_chunks(
         rows = await connection.read("read/chunk_hits", corpus=corpus, hits=hits, scope=scope)
     read = {row["place"]: row for row in rows[0]["rows"]} if rows else {}
     places = count()
-    return [
-        SearchResult([_hit(read[n], one) for one in ranking if (n := next(places)) in read], counts)
-        for ranking, counts in zip(rankings, mentions, strict=True)
-    ]
+    results = []
+    for ranking, own, counts in zip(rankings, weights, mentions, strict=True):
+        numbered = [(n, one) for one in ranking if (n := next(places)) in read]
+        if part.has_days:
+            numbered.sort(key=lambda one: _time(read[one[0]], part))
+        results.append(SearchResult([_hit(read[n], one, own) for n, one in numbered], counts))
+    return results
 
 
-def _hit(row: Row, ranked: "_Ranked") -> Scored[ChunkFacts[Chunk]]:
-    """Make a hit with the facts that matched, best first, then the facts of its best passage."""
+def _time(row: Row, part: CorpusPart) -> tuple[str, str, int]:
+    """The first time of the facts of a hit within the days, else of its document; its place."""
+    times = [fact["when"] for fact in row["facts"] if part.has_time(fact["when"] or "")]
+    chunk = row["chunk"]
+    return min(times, default=row["date"] or ""), chunk["document_id"], chunk["index"]
+
+
+def _hit(row: Row, ranked: "_Ranked", weights: Mapping[str, float]) -> Scored[ChunkFacts[Chunk]]:
+    """Make a hit with the facts that answer the query, best first."""
     chunk = Chunk.of(row["chunk"])
-    facts = {fact["index"]: AtomicFact.of(fact, chunk) for fact in row["facts"]}
-    order = dict.fromkeys([*ranked.facts, *facts])
-    best = (facts[index] for index in order if index in facts)
+    facts = [AtomicFact.of(fact, chunk) for fact in row["facts"]]
+    near = {fact["index"] for fact in row["facts"] if fact["near"]}
+    best = best_facts(facts, weights, near, ranked.is_near)
     return Scored(ChunkFacts(chunk, tuple(best)), ranked.score)
 
 
@@ -213,6 +244,7 @@ async def _match_terms(
     found: Sequence[_Candidates],
     frequent: Collection[str],
     documents: DocumentsInScope | None,
+    part: CorpusPart,
 ) -> list[tuple[Mentions, ...]]:
     """Fetch chunks by the full-text indexes, in one statement for all queries and names.
 
@@ -224,29 +256,30 @@ async def _match_terms(
     mentions: list[tuple[Mentions, ...]] = [() for _ in parsed]
     if not searches:
         return mentions
-    counted = [parsed[place].counted_in(terms) for place, terms in searches]
+    wholes = [terms == parsed[place].terms for place, terms in searches]
     values: dict[str, Any] = {"corpus": corpus, "titles": TITLES_PER_QUERY, "opening": OPENING}
-    values |= within(documents)
+    values |= within(documents, part)
     rows = await connection.read(
         "read/search_facts",
         queries=[terms_queries(terms, corpus, frequent) for _, terms in searches],
         title_queries=[terms_queries(terms, corpus)[0] for _, terms in searches],
         passage_queries=[
-            terms_queries(terms, corpus, frequent) if terms == parsed[place].terms else []
-            for place, terms in searches
+            terms_queries(terms, corpus, frequent) if is_whole else []
+            for is_whole, (_, terms) in zip(wholes, searches, strict=True)
         ],
         passages=PASSAGES_PER_QUERY,
-        counted=[all_terms_query(terms, corpus, frequent) for terms in counted],
+        counted=[
+            [all_terms_query(one, corpus) for one in parsed[place].counted] if is_whole else []
+            for is_whole, (place, _) in zip(wholes, searches, strict=True)
+        ],
         most=MOST_COUNTED,
         facts=FACTS_PER_QUERY,
         **values,
     )
     places = [place for place, _ in searches]
-    for place, terms, row in zip(places, counted, rows, strict=bool(rows)):
-        if row["chunks"]:
-            name = parsed[place].counted[terms]
-            count = Mentions(name, row["chunks"], row["facts"] >= MOST_COUNTED)
-            mentions[place] = (*mentions[place], count)
+    for place, row in zip(places, rows, strict=bool(rows)):
+        if row["mentions"]:
+            mentions[place] = parsed[place].mentions(row["mentions"])
     if not rows:
         asked = [
             (place, query)
@@ -272,6 +305,7 @@ async def _match_vectors(
     vectors: Sequence[Sequence[float]],
     found: Sequence[_Candidates],
     documents: DocumentsInScope | None,
+    part: CorpusPart,
 ) -> None:
     """Fetch the passages nearest to the queries' vectors, if passages have vectors."""
     if not vectors:
@@ -282,6 +316,7 @@ async def _match_vectors(
         PASSAGES_PER_QUERY,
         PASSAGES_PER_QUERY,
         documents,
+        part,
         scan_small=False,
         corpus=corpus,
         vectors=[connection.vector(vector) for vector in vectors],
@@ -293,9 +328,23 @@ async def _match_vectors(
             chunk.near[start, end] = cosine
 
 
-def within(documents: DocumentsInScope | None) -> dict[str, Any]:
-    """The values of a statement that searches a full-text index, in some documents or in all."""
-    return {"scope": documents and documents.ids, "wide": documents and ALL_ROWS}
+def within(documents: DocumentsInScope | None, part: CorpusPart = _WHOLE) -> dict[str, Any]:
+    """The values of a statement about a part of a corpus or of some documents, or about all.
+
+    `wide` is the number of rows of a full-text index that it looks through, None where any row will
+    do.
+    """
+    scope = documents.ids if documents else None
+    if part.documents:
+        scope = [id_ for id_ in part.documents if scope is None or id_ in scope]
+    is_limited = documents or part != _WHOLE
+    return {
+        "scope": scope,
+        "ranges": [list(one) for one in part.ranges],
+        "since": part.since,
+        "until": part.until,
+        "wide": ALL_ROWS if is_limited else None,
+    }
 
 
 async def nearest_rows(
@@ -304,6 +353,7 @@ async def nearest_rows(
     wanted: int,
     wide: int,
     documents: DocumentsInScope | None = None,
+    part: CorpusPart = _WHOLE,
     *,
     scan_small: bool,
     **values: Any,
@@ -311,24 +361,27 @@ async def nearest_rows(
     """Return a row for each vector with the `wanted` nearest items of the kind `what`.
 
     It runs the statement `search_{what}`, which reads `wide` items of the index, or `scan_{what}`.
-    The index of Neo4j 5 holds all corpora, and no index can choose documents: more and more items
-    are read, and at last the corpus, or its `documents`, are scanned. With `scan_small` a corpus of
-    few key elements is scanned at once, and few documents always are.
+    The index of Neo4j 5 holds all corpora, and no index can choose documents or days: more and more
+    items are read, and at last the corpus, or its `documents`, are scanned. With `scan_small` a
+    corpus of few key elements is scanned at once; few documents, or the documents of a `part`,
+    always are.
     """
-    values["scope"] = documents and documents.ids
-    if documents:
+    values |= within(documents, part) | {"wide": wide}
+    if part.documents:
+        is_small = True
+    elif documents:
         is_small = documents.is_small
-    elif connection.dialect == "2026":
-        return await connection.read(f"read/search_{what}", wide=wide, **values)
+    elif part == _WHOLE and connection.dialect == "2026":
+        return await connection.read(f"read/search_{what}", **values)
     else:
         is_small = scan_small and await has_at_most(connection, values["corpus"], EXACT_UP_TO)
     fetched = wide
     while not is_small and fetched <= EXACT_UP_TO:
-        rows = await connection.read(f"read/search_{what}", wide=fetched, **values)
+        rows = await connection.read(f"read/search_{what}", **(values | {"wide": fetched}))
         if all(len(row["rows"]) == wanted for row in rows):
             return rows
         fetched *= 10
-    return await connection.read(f"read/scan_{what}", wide=wide, **values)
+    return await connection.read(f"read/scan_{what}", **values)
 
 
 async def has_at_most(
@@ -368,10 +421,14 @@ def _add(chunks: _Candidates, rows: Iterable[Sequence[Any]]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """The id of a chunk, its best passage, and the indexes of its matching facts, best first."""
+    """The id of a chunk, its best passage, and the indexes of its matching facts, best first.
+
+    The passage `is_near` if it was found by its vector.
+    """
 
     id: str
     passage: Span
+    is_near: bool
     facts: tuple[int, ...]
     score: float
 
@@ -417,7 +474,7 @@ def _rank(
         if not (terms & query.distinctive or nearest.get(id_, 0) >= NEAR):
             continue
         names = sum(name <= votes.terms | chunk.title for name in query.names)
-        ranked = _Ranked(id_, best, _best_facts(votes), points[id_])
+        ranked = _Ranked(id_, best, bool(chunk.near), _best_facts(votes), points[id_])
         hits.append((max(names, 1), ranked.score, votes.score, ranked))
     hits.sort(key=lambda hit: (*(-number for number in hit[:3]), hit[3].id))
     return [hit[3] for hit in hits]
@@ -486,128 +543,3 @@ def _vote(
 def _best_facts(votes: _Votes) -> tuple[int, ...]:
     """Return the indexes of the facts of a chunk that match by words, best first."""
     return tuple(sorted(votes.facts, key=lambda index: (-votes.facts[index], index)))
-
-
-# Names.
-
-_PARENTHESIS = re.compile(r"\s*[(（][^()（）]*[)）]$")
-_ELEMENTS_PER_NAME = 50
-_LONG_WORD = 7  # letters; shorter words that differ in one letter are different words
-
-
-async def find_named(
-    connection: Connection,
-    corpus: str,
-    names: Sequence[str],
-    frequent: Collection[str] = (),
-    documents: DocumentsInScope | None = None,
-) -> list[list[KeyElement]]:
-    """Return, for each name, the key elements that it may mean, the nearest wording first.
-
-    The key element of which the name is the key is always among them, if `documents` have it.
-    """
-    queries = [_name_queries(name, corpus, frequent) for name in names]
-    asked = list(chain(*queries))
-    keys = [identity(corpus, " ".join(casefolded(name).split())) for name in names]
-    ids = [key for key, own in zip(keys, queries, strict=True) for _ in own]
-    if not asked:
-        return [[] for _ in names]
-    rows = await connection.read(
-        "read/named_key_elements",
-        corpus=corpus,
-        queries=asked,
-        ids=ids,
-        limit=_ELEMENTS_PER_NAME,
-        **within(documents),
-    )
-    groups = [row["rows"] for row in rows]
-    found = iter(await as_in_scope(connection, corpus, groups, documents))
-    return [
-        _nearest(name, [one for rows in islice(found, len(own)) for one in rows])
-        for name, own in zip(names, queries, strict=True)
-    ]
-
-
-def _name_queries(name: str, corpus: str, frequent: Collection[str]) -> list[str]:
-    """Return queries for the words of a name; long words also misspelt or without accents."""
-    words = dict.fromkeys(w.lower() for w in alphanumeric_words(name) if len(w) > 3)
-    return key_element_queries(name, corpus, frequent, list(words)[:20])
-
-
-def _nearest(name: str, rows: Sequence[Row]) -> list[KeyElement]:
-    """Return the key elements with a near wording, sorted by distance, then by most facts."""
-    matches = []
-    for row in {row["id"]: row for row in rows}.values():
-        element = KeyElement.of(row)
-        levels = [_distance(name, wording) for wording in {element.name, *element.aliases}]
-        known = [level for level in levels if level is not None]
-        if known:
-            matches.append((min(known), -element.facts, element.name, element))
-    return [match[3] for match in sorted(matches, key=lambda match: match[:3])]
-
-
-def _distance(name: str, wording: str) -> int | None:
-    """The distance of a wording from a name, 0 if equal; None if it is another name."""
-    if name == wording:
-        return 0
-    one, other = _name_words(name), _name_words(wording)
-    if not one or not other:
-        return None
-    if one == other:
-        return 1
-    if _joined(one) == _joined(other):
-        return 2
-    one, other = _name_words(_PARENTHESIS.sub("", name)), _name_words(_PARENTHESIS.sub("", wording))
-    if _joined(one) == _joined(other):
-        return 3
-    if _same_with_initials(one, other):
-        return 4
-    if len(one) == len(other) and all(map(_same_spelling, one, other)):
-        return 5
-    return None
-
-
-def _name_words(name: str) -> list[str]:
-    """The folded words of a name, without a possessive s and the article before it."""
-    text = unicodedata.normalize("NFKC", name).replace("’", "'")
-    words = [fold(word) for word in alphanumeric_words(re.sub(r"'s\b", "", text))]
-    return words[1:] if len(words) > 1 and words[0] == "the" else words
-
-
-def _joined(words: Iterable[str]) -> str:
-    """Join the words without spaces and without a plural s."""
-    joined = "".join(words)
-    return joined.removesuffix("s") if len(joined) > 3 else joined
-
-
-def _same_with_initials(one: list[str], other: list[str]) -> bool:
-    """Whether two names are equal except for first names that are initials or missing."""
-    if not one or not other or one[-1] != other[-1] or len(one[-1]) == 1:
-        return False
-    shorter, longer = sorted((one[:-1], other[:-1]), key=len)
-    if not shorter or shorter[0][0] != longer[0][0]:
-        return False
-    places = iter(longer)
-    return all(any(_same_initial(word, place) for place in places) for word in shorter) and all(
-        len(word) == 1 for word in longer[len(shorter) :]
-    )
-
-
-def _same_initial(one: str, other: str) -> bool:
-    return one == other or (1 in (len(one), len(other)) and one[0] == other[0])
-
-
-def _same_spelling(one: str, other: str) -> bool:
-    """Whether two words are equal, or long words that differ in one letter."""
-    if one == other:
-        return True
-    if min(len(one), len(other)) < _LONG_WORD or not (one + other).isalpha():
-        return False
-    shorter, longer = sorted((one, other), key=len)
-    at = next(
-        (n for n, pair in enumerate(zip(shorter, longer, strict=False)) if pair[0] != pair[1]),
-        len(shorter),
-    )
-    if len(shorter) == len(longer):
-        return shorter[at + 1 :] == longer[at + 1 :]
-    return len(longer) - len(shorter) == 1 and shorter[at:] == longer[at + 1 :]

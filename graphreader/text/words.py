@@ -349,6 +349,39 @@ def occurs(words: str, text: str) -> bool:
     return False
 
 
+def occurrences(words: str, text: str) -> list[str]:
+    """List the places of a text where some words stand side by side, in small letters.
+
+    Other regular forms of the words count too: "veterans" has the stem of "veteran".
+    """
+    pattern, stems = _forms_of(words)
+    if not stems:
+        return []
+    places = (match[0].casefold() for match in pattern.finditer(compatible(text)))
+    return [" ".join(place.split()) for place in places if _stems_of(place) == stems]
+
+
+@lru_cache(maxsize=64)
+def _forms_of(words: str) -> tuple[re.Pattern[str], list[str]]:
+    """A pattern of all places that may have the words in some form, and the words' stems."""
+    pieces = alphanumeric_words(compatible(words).casefold())
+    is_spaced = [not unspaced_runs(piece) for piece in pieces]
+    pattern = ""
+    for place, piece in enumerate(pieces):
+        if place:
+            pattern += r"[\W_]{1,3}" if is_spaced[place - 1] and is_spaced[place] else r"[\W_]{0,3}"
+        form = stem(fold(piece))
+        is_word = is_spaced[place] and piece.isalpha() and piece.startswith(form)
+        pattern += re.escape(form) + r"[^\W\d_]*" if is_word else re.escape(piece)
+    if pieces:
+        pattern = r"(?<![^\W_])" * is_spaced[0] + pattern + r"(?![^\W_])" * is_spaced[-1]
+    return re.compile(pattern, re.IGNORECASE), [stem(fold(piece)) for piece in pieces]
+
+
+def _stems_of(place: str) -> list[str]:
+    return [stem(fold(word)) for word in alphanumeric_words(place)]
+
+
 def _is_in_word(character: str) -> bool:
     """Whether a character is part of a word; Chinese characters are not."""
     return character.isdecimal() or character.lower() != character.upper()

@@ -169,6 +169,10 @@ NUMBERS = (
     "characters",
     "passages",
 )
+COUNTED = (
+    *("read/list_facts", "read/count_facts", "read/list_names", "read/list_values"),
+    *("read/list_documents", "read/texts_with_words"),
+)
 SHOW_ALL = {"read/corpora"}
 SHOW_NOTHING = {  # of a corpus that has three documents, all written by this version
     "read/only_document",
@@ -207,7 +211,8 @@ def values(name: str, text: str, corpus: str, ids: Mapping[str, list[str]]) -> l
         "elements": [ids["KeyElement"]],
         "scope": [None, ids["Document"]],
         "names": [[{"name": "two", "files": ["two"], "folders": ["two"]}]],
-        **{"tags": [["draft"]], "since": [""], "until": ["2023"]},
+        **{"tags": [["draft"]], "since": [""], "until": ["", "2023"], "ranges": [[]]},
+        **{"skip": [0], "by_time": [False], "property": ["speaker", "when"], "query": ["", "ada"]},
         "documents": [ids["Document"]],
         "chunks": [[{"id": id_, "read": True, "facts": [0, 1]} for id_ in ids["Chunk"]]],
     }
@@ -217,7 +222,11 @@ def values(name: str, text: str, corpus: str, ids: Mapping[str, list[str]]) -> l
         known["queries"] = [[["ada"], ["lantern"]]]
         known["title_queries"] = [["one", "two"]]
         known["passage_queries"] = [[["ada"], ["lantern"]]]
-        known["counted"] = [["ada", "lantern"]]
+        known["counted"] = [[["ada"], ["lantern"]]]
+    if name in ("read/list_facts", "read/count_facts"):
+        known["ids"] = [[], *([id_] for id_ in ids["KeyElement"])]
+    if name in COUNTED:
+        known |= {"most": [1000], "documents": [1000], "words": [[], ["two"]]}
     wanted = sorted(set(re.findall(r"\$(\w+)", text)))
     return [dict(zip(wanted, one, strict=True)) for one in product(*map(known.__getitem__, wanted))]
 

@@ -41,6 +41,14 @@ def test_totals() -> None:
     ]
 
 
+# Where all shown passages have both names, only the number of passages with both is said.
+def test_totals_together() -> None:
+    mentions = [Mentions("Anna Gray", 14), Mentions("Ben", 9), Mentions("Anna Gray and Ben", 7)]
+
+    assert totals(mentions, FOUND[:1]) == ["7 passages have Anna Gray and Ben, 1 is shown."]
+    assert len(totals(mentions, FOUND)) == 3
+
+
 # A number and common words identify nothing.
 @pytest.mark.parametrize(
     ("name", "distinctive"),

@@ -5,17 +5,21 @@ The graph is asked once for all searches of a turn and once for all names.
 """
 
 import asyncio
-import re
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
+from graphreader.agent.adaptive.counts import FACTS_A_PAGE, Counts, similar_names
+from graphreader.agent.adaptive.outcomes import ListPage, Outcome, number_of
 from graphreader.agent.adaptive.tasks import Action
+from graphreader.agent.adaptive.within import PLACES, no_document, part_of
 from graphreader.agent.context import RunContext
-from graphreader.documents import Chunk, ChunkFacts, ChunkRef, KeyElement
+from graphreader.documents import Chunk, ChunkFacts
 from graphreader.errors import DecisionError
 from graphreader.llm.protocols import folded
 from graphreader.outline import outline_text
+from graphreader.store.inventory import MOST_FACTS, Inventory
+from graphreader.store.names import NamedElements
+from graphreader.store.records import CorpusPart
 from graphreader.store.search import Mentions, SearchResult
 from graphreader.text.names import names_of
 from graphreader.text.words import is_common, terms_of
@@ -24,28 +28,13 @@ PASSAGES_AT_FIRST = 7  # passages that the search for the question shows
 PASSAGES_A_SEARCH = 5
 PASSAGES_WITHOUT_NAME = 2  # passages that a search shows where none has the name in it
 MAX_RANGE = 8  # chunks that one read_chunk shows
-FACTS_A_PAGE = 40  # facts of a node that are shown at once
 NEIGHBORS = 10  # neighbors that are listed with a node
 MOST_NEIGHBORS = 50  # neighbors among which distinctive names are looked for
 OUTLINE_TOKENS = 600
 NOTHING = "Nothing: try other words."  # the result of a search that finds no passage
 
-_RANGE = re.compile(r"(\d+)(?:\.(\d+))?(?:\s*[-–—~]\s*(?:(\d+)\.)?(\d+))?")
-_PAGE = re.compile(r"[,，;]?\s*\(?(?:page|第)\s*(\d+)\s*页?\)?\s*$", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The result of an action: chunks with some of their facts, and a line of text.
-
-    `id` is the id of the one key element or chunk that the action was about. The chunks are shown
-    `in_full` if the action named them by their numbers.
-    """
-
-    hits: Sequence[ChunkFacts[ChunkRef]] = ()
-    text: str = ""
-    id: str = ""
-    in_full: bool = False
+_OF_NAMES = ("read_node", "read_neighbor_node", "count")  # actions with a name as their argument
+_WHOLE = CorpusPart()
 
 
 class ActionRunner:
@@ -61,94 +50,128 @@ class ActionRunner:
         self._context = context
         self._documents = documents
         self._read = read
+        explorer = context.explorer
+        self._counts = Counts(Inventory(explorer.connection, explorer.corpus, explorer.documents))
 
     async def run(self, actions: Sequence[Action]) -> list[Outcome]:
         """The outcome of each action, in order."""
-        searches = [one.argument for one in actions if one.function == "search"]
-        names = [one for one in actions if one.function in ("read_node", "read_neighbor_node")]
-        results, elements = await asyncio.gather(
-            self.search(searches, PASSAGES_A_SEARCH), self._named(names)
+        parts = [part_of(one.within, self._documents) for one in actions]
+        found, named = await asyncio.gather(
+            self._found(actions, parts),
+            self._context.explorer.named(
+                [
+                    ListPage.of(one.argument, 1)[0] if one.function in _OF_NAMES else ""
+                    for one in actions
+                ]
+            ),
         )
-        found = iter(results)
-        nodes = iter(elements)
-        jobs = []
-        for action in actions:
-            if action.function == "search":
-                jobs.append(self._search_outcome(action.argument, next(found)))
-            elif action.function == "outline":
-                jobs.append(self._outline(action.argument))
-            elif action.function in ("read_node", "read_neighbor_node"):
-                jobs.append(self._node(action.argument, next(nodes)))
-            else:
-                jobs.append(self._chunks(action))
+        jobs = [self._outcome(*one) for one in zip(actions, parts, found, named, strict=True)]
         return await asyncio.gather(*jobs)
 
-    async def search(self, queries: Sequence[str], limit: int) -> list[SearchResult]:
+    async def _outcome(
+        self,
+        action: Action,
+        part: CorpusPart | str,
+        found: SearchResult | None,
+        named: NamedElements,
+    ) -> Outcome:
+        if isinstance(part, str):
+            return Outcome(text=part)
+        match action.function:
+            case "search" if found:
+                return await self._search_outcome(action.argument, found, part)
+            case "read_node" | "read_neighbor_node":
+                return await self._node(action.argument, named, part)
+            case "count":
+                return await self._counts.count(action.argument, named, part)
+            case "list":
+                return await self._counts.list(action.argument, part)
+            case "outline":
+                return await self._outline(action.argument)
+            case _:
+                return await self._chunks(action)
+
+    async def _found(
+        self, actions: Sequence[Action], parts: Sequence[CorpusPart | str]
+    ) -> list[SearchResult | None]:
+        """The results of the searches among the actions, which are one search for each part."""
+        queries: dict[CorpusPart, list[int]] = {}
+        for place, (action, part) in enumerate(zip(actions, parts, strict=True)):
+            if action.function == "search" and isinstance(part, CorpusPart):
+                queries.setdefault(part, []).append(place)
+        results: list[SearchResult | None] = [None for _ in actions]
+        searches = [
+            self.search([actions[place].argument for place in places], PASSAGES_A_SEARCH, part)
+            for part, places in queries.items()
+        ]
+        for places, found in zip(queries.values(), await asyncio.gather(*searches), strict=True):
+            for place, result in zip(places, found, strict=True):
+                results[place] = result
+        return results
+
+    async def search(
+        self, queries: Sequence[str], limit: int, part: CorpusPart = _WHOLE
+    ) -> list[SearchResult]:
         """Return the best chunks for each query, by words and, if there are vectors, by meaning."""
         if not queries:
             return []
         vectors = None
         with suppress(DecisionError):  # words alone bring most
             vectors = await self._context.vectors.vectors(queries)
-        return await self._context.explorer.search(queries, limit, vectors)
+        return await self._context.explorer.search(queries, limit, vectors, part)
 
-    async def _search_outcome(self, query: str, found: SearchResult) -> Outcome:
+    async def _search_outcome(self, query: str, found: SearchResult, part: CorpusPart) -> Outcome:
         if not found.hits:
-            return Outcome(text=NOTHING)
+            return Outcome(text=f"{NOTHING} {await self._counts.what_fits(part)}".strip())
         kept, missing = with_names([hit.item for hit in found.hits], query)
-        has_all = len(found.mentions) > 1 and not missing  # each passage has all of the names
-        lines = [] if has_all else totals(found.mentions, kept)
+        lines = totals(found.mentions, kept)
         lines += [f"No passage has {' or '.join(missing)}."] if missing else []
+        if part.has_days:
+            lines.append("In order of time.")
         return Outcome(kept, " ".join(lines))
 
-    async def _named(self, actions: Sequence[Action]) -> list[list[KeyElement]]:
-        if not actions:
-            return []
-        return await self._context.explorer.named([_page(one.argument)[0] for one in actions])
+    async def _node(self, argument: str, named: NamedElements, part: CorpusPart) -> Outcome:
+        """A page of the facts of a name, in the order of the texts, and its neighbors.
 
-    async def _node(self, argument: str, elements: Sequence[KeyElement]) -> Outcome:
-        """A page of facts of the best matching key element, in text order, and its neighbors.
-
-        The other elements are only named.
+        Of a name that is made up of several, the facts that name all of these. Similar elements are
+        only named.
         """
-        if not elements:
+        _, page = ListPage.of(argument, FACTS_A_PAGE)
+        if not named.elements:
             return Outcome(text="There is no key element of that name: search for its words.")
-        element, *similar = elements
-        records, neighbors = await asyncio.gather(
-            self._context.explorer.facts(element.id),
+        first = named.elements[0]
+        (elements, records), neighbors = await asyncio.gather(
+            self._counts.facts(named, part, page),
             self._context.explorer.neighbors(
-                element.id, [element.id], list(self._read), [], None, MOST_NEIGHBORS
+                first.id, [first.id], list(self._read), [], None, MOST_NEIGHBORS
             ),
         )
-        page = _page(argument)[1]
-        first, last = (page - 1) * FACTS_A_PAGE, page * FACTS_A_PAGE
-        hits, place = [], 0
-        for group in records.groups:
-            facts = group.facts[max(0, first - place) : max(0, last - place)]
-            place += len(group.facts)
-            if facts:
-                hits.append(ChunkFacts(group.chunk, facts))
-        lines = [f"{element.name}: {records.total} facts in {len(records.groups)} passages."]
-        if place > last:
-            lines.append(f"More by read_node({element.name}, page {page + 1}).")
-        if similar:
-            names = [f"{one.name} ({one.facts})" for one in similar[:NEIGHBORS]]
-            lines.append(f"Similar names: {'; '.join(names)}.")
+        names = " and ".join(one.name for one in elements)
+        facts, passages = number_of(records.facts, "fact", MOST_FACTS), records.chunks
+        shown = ", ".join(
+            filter(
+                None, [f"{facts} in {number_of(passages, 'passage')}", page.range(records.facts)]
+            )
+        )
+        lines = [f"{names}: {shown}.", page.more("read_node", names, records.facts)]
+        if not records.facts:
+            lines.append(await self._counts.what_fits(part))
+        lines.append(similar_names(named.elements[len(elements) :] + named.similar))
         unread = [
             f"{one.name} ({one.facts})"
             for one in neighbors
             if one.unread and is_distinctive(one.name)
         ]
-        if unread:
+        if unread and page.number == 1:
             lines.append(f"Neighbors with unread facts: {'; '.join(unread[:NEIGHBORS])}.")
-        return Outcome(hits, " ".join(lines), element.id)
+        return Outcome(records.groups, " ".join(filter(None, lines)), first.id)
 
     async def _chunks(self, action: Action) -> Outcome:
         """The outcome of reading chunks in full: by number, by range, or adjacent to a chunk."""
         step = {"read_previous_chunk": -1, "read_subsequent_chunk": 1}.get(action.function, 0)
         places: list[tuple[str, int]] = []
         unknown: list[str] = []
-        for match in _RANGE.finditer(action.argument):
+        for match in PLACES.finditer(action.argument):
             document, first, _, last = match.groups()
             at = int(document) - 1
             if not 0 <= at < len(self._documents):
@@ -173,10 +196,10 @@ class ActionRunner:
 
     async def _outline(self, argument: str) -> Outcome:
         """The outline of a document, or of a range of its chunks."""
-        match = _RANGE.search(argument)
+        match = PLACES.search(argument)
         at = int(match[1]) - 1 if match else -1
         if match is None or not 0 <= at < len(self._documents):
-            return Outcome(text="No document has that number.")
+            return Outcome(text=no_document(argument, self._documents))
         last = int(match[4]) if match[4] and match[2] else None
         return Outcome(text=await self.outline(at + 1, int(match[2] or 0), last))
 
@@ -207,8 +230,15 @@ def with_names(
 
 
 def totals(mentions: Sequence[Mentions], shown: Sequence[ChunkFacts[Chunk]]) -> list[str]:
-    """Say how many passages have a name, where more of them have it than are shown."""
+    """Say how many passages have a name, where more of them have it than are shown.
+
+    If all that are shown have all names together, only the number of such passages is said.
+    """
     texts = [terms_of(f"{one.chunk.document}\n{one.chunk.text}") for one in shown]
+    together = terms_of(mentions[-1].name) if mentions else frozenset()
+    parts = (terms_of(one.name) for one in mentions)
+    if all(part <= together for part in parts) and all(together <= text for text in texts):
+        mentions = mentions[-1:]
     lines = []
     for one in mentions:
         number = sum(terms_of(one.name) <= text for text in texts)
@@ -226,12 +256,5 @@ def is_distinctive(name: str) -> bool:
 
 def action_text(action: Action) -> str:
     """The action in one line."""
-    return f"{action.function}({folded(action.argument)})"
-
-
-def _page(argument: str) -> tuple[str, int]:
-    """The name in the argument of read_node, and the number of the page, from 1."""
-    match = _PAGE.search(argument)
-    if match is None:
-        return argument.strip(), 1
-    return argument[: match.start()].strip(), max(1, int(match[1]))
+    within = f"within {action.within}" if action.within.strip() else ""
+    return f"{action.function}({folded(', '.join(filter(None, [action.argument, within])))})"

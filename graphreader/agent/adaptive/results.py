@@ -7,11 +7,11 @@ action named it by its number.
 
 from collections.abc import Collection, Sequence
 
-from graphreader.agent.adaptive.actions import Outcome
+from graphreader.agent.adaptive.outcomes import Outcome
 from graphreader.agent.adaptive.tasks import Result, ShownPassage
 from graphreader.agent.state import Seen
 from graphreader.agent.tasks import BULLET, fact_lines
-from graphreader.documents import AtomicFact, Chunk, ChunkFacts, ChunkRef
+from graphreader.documents import Chunk, ChunkFacts, ChunkRef
 from graphreader.llm.protocols import folded
 
 WHOLE_TOKENS = 300  # tokens of a chunk that a search shows whole
@@ -34,9 +34,12 @@ class ResultWriter:
 
     def number(self, document_id: str, index: int) -> str:
         """The number of a passage; a document that is new gets the next number."""
-        if document_id not in self.documents:
-            self.documents.append(document_id)
-        return f"{self.documents.index(document_id) + 1}.{index}"
+        return f"{self._document(document_id)}.{index}"
+
+    def _document(self, id_: str) -> int:
+        if id_ not in self.documents:
+            self.documents.append(id_)
+        return self.documents.index(id_) + 1
 
     def result(self, action: str, outcome: Outcome, *, is_search: bool) -> Result:
         """The result of an action; a search only names the passages that were shown before."""
@@ -51,7 +54,8 @@ class ResultWriter:
                 name = f"[{passage['number']}] {folded(hit.chunk.document)}"
                 before.append(f"{name}: “{folded(fact)}”" if fact else name)
         named = f"Shown before: {'; '.join(before)}." if before else ""
-        text = "\n".join(filter(None, (named, outcome.text)))
+        lines = [f"[{self._document(id_)}] {one}" if id_ else one for id_, one in outcome.lines]
+        text = "\n".join(filter(None, (named, *lines, outcome.text)))
         return {"action": action, "passages": passages, "text": text}
 
     def _passage(
@@ -83,7 +87,7 @@ class ResultWriter:
         if is_search:
             seen = self._seen.setdefault(chunk.id, set())
             most = FACTS_A_PASSAGE if rank else FACTS_OF_BEST
-            new = _distinct([one for one in hit.facts if one.index not in seen])[:most]
+            new = [one for one in hit.facts if one.index not in seen][:most]
             facts = {} if was_whole else {one.index: one for one in new}
             seen.update(facts)
         mark = " (read before)" if was_whole else ""
@@ -98,16 +102,6 @@ class ResultWriter:
             "facts": sorted(facts),
             "spans": [list(span) if (span := one.span_in_chunk) else None for one in shown],
         }
-
-
-def _distinct(facts: Sequence[AtomicFact]) -> list[AtomicFact]:
-    """Leave out facts that stand word for word in a longer one."""
-    texts = [one.text.rstrip(".。").casefold() for one in facts]
-    return [
-        fact
-        for fact, text in zip(facts, texts, strict=True)
-        if not any(len(text) < len(other) and text in other for other in texts)
-    ]
 
 
 def listed_facts(passage: ShownPassage) -> list[str]:

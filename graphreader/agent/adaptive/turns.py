@@ -12,7 +12,6 @@ from graphreader.agent.adaptive.actions import (
     NOTHING,
     PASSAGES_AT_FIRST,
     ActionRunner,
-    Outcome,
     action_text,
     totals,
 )
@@ -23,6 +22,7 @@ from graphreader.agent.adaptive.notebook import (
     quotes_of,
     room_of,
 )
+from graphreader.agent.adaptive.outcomes import Outcome
 from graphreader.agent.adaptive.results import ResultWriter, listed_facts
 from graphreader.agent.adaptive.state import (
     OWN_PATH,
