@@ -8,6 +8,7 @@ claims with all quotes, their speakers and the sentences next to them.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from graphreader.agent.citations import with_valid_citations
@@ -27,6 +28,7 @@ from graphreader.text.words import terms_of
 LONGEST_NEXT = 300  # characters before and after a quote
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")  # a date of a fact, as the program writes it
+_ROMAN = re.compile(r"[ivxlc]+")  # Act III follows from the order of the text
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -126,7 +128,8 @@ def _lacks_support(
         return False
     known = terms_of(wide)
     names = (one for one in names_of(folded(claim.claim)) if not _begins(one, claim.claim))
-    return any(not terms_of(name) <= known for name in names)
+    terms = chain.from_iterable(map(terms_of, names))
+    return any(one not in known and not _ROMAN.fullmatch(one) for one in terms)
 
 
 def _begins(name: str, claim: str) -> bool:

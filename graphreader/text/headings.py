@@ -89,6 +89,7 @@ _LETTER = re.compile(r"[“\"'‘(]?[^\W\d_]")
 _SENTENCE_END = tuple(".,;:!?。！？；：，、…”")
 _GOES_ON = tuple(",;，；、")
 _WORDS_OF_TITLE = 7  # a longer line that ends with a full stop is a sentence
+_OF_A_PLAY = re.compile(rf"(?i:act|scene|acte|akt|szene)[ \t]+{_ORDINAL}\.")  # its place may be long
 _TIMES = 2  # a line of capitals that stands more often is a page head or a speaker
 _MOST_CAPITALS = 10_000  # also of labels
 
@@ -170,7 +171,7 @@ def _level(line: _Line) -> int:
     if _ALONE.fullmatch(words):
         return CHAPTER if is_alone or not words[0].isascii() else 0
     if (line.above or (line.below and not words.endswith("."))) and not words.endswith(_GOES_ON):
-        is_long = len(words.split()) > _WORDS_OF_TITLE
+        is_long = len(words.split()) > _WORDS_OF_TITLE and not _OF_A_PLAY.match(words)
         is_sentence = is_long and words.endswith(".") and not words.isupper()
         if level := 0 if is_sentence else _keyword_level(words):
             return level

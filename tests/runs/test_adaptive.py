@@ -255,6 +255,7 @@ def test_paths_where_turns_stall(ask: Ask) -> None:
     assert len(run.tasks) == 5
     assert {one.initial_node for one in paths} >= {"question", "Delta", "Zeta"}
     assert read[0].notebook == run.tasks[2].notebook.shown()
+    assert explored[0]["action"] == "search(Omega)"  # the actions of the turn are carried out, too
     assert "Delta met Epsilon." in [one["text"] for one in explored]
     assert quote in [one["text"] for result in explored for one in result["passages"]]
     assert len(paths) == 3

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import graphreader
 from graphreader.agent import tasks
+from graphreader.agent.adaptive.tasks import TurnTask
 from graphreader.errors import SettingsError
 from graphreader.ingestion import extraction
 from graphreader.ingestion.extraction import ExtractionTask
@@ -38,7 +39,7 @@ def test_places_and_values_agree(task: protocols.Task[Any]) -> None:
 def test_system_parts_are_short(task: protocols.Task[Any]) -> None:
     along = count(json.dumps(structured_output.response_format(task.decision)))
 
-    more = 400 if isinstance(task, ExtractionTask) else 0
+    more = 400 if isinstance(task, ExtractionTask) else 290 if isinstance(task, TurnTask) else 0
     assert count(PROMPTS.of(task).system) < 500 + more
     assert count(PROMPTS.of(task).system) + along < 890 + more
 

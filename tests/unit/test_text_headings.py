@@ -48,6 +48,17 @@ def path_at(headings: list[Heading], position: int) -> tuple[str, ...]:
     return tuple(one.title for one in found)
 
 
+# A scene of a play is a heading, however many words its place has, and a long clause is none.
+def test_scenes() -> None:
+    scene = "SCENE IV. Forres. A Room of state in the old Palace."
+    clause = "Section 4. The buyer pays the price within thirty days of delivery."
+
+    assert titles(f"ACT I.\n\n{scene}\n\nEnter a king.\n\n{clause}\n\nIt rains.") == [
+        "ACT I.",
+        scene,
+    ]
+
+
 # Chapters are below parts; a table of contents and sentences give no heading, and the title below a
 # chapter's number belongs to it.
 def test_book() -> None:

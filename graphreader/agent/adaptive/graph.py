@@ -21,11 +21,8 @@ PATHS_NEED = 2  # turns that must be left so that paths pay
 TURN_NODES = ("search", "turn", "act", "choose_nodes", "join_paths", "answer")
 ADAPTIVE_NODES = (*TURN_NODES, *PATH_NODES)
 
-AFTER_TURN: dict[Any, str] = {
-    "actions": "act",
-    "two turns without a finding": "choose_nodes",
-    "answer": "answer",
-}
+AFTER_TURN: dict[Any, str] = {"actions": "act", "answer": "answer"}
+AFTER_ACTIONS: dict[Any, str] = {"turn": "turn", "two turns without progress": "choose_nodes"}
 
 
 def adaptive_functions(context: RunContext) -> dict[str, NodeFunction]:
@@ -56,8 +53,8 @@ def wire_adaptive(
     graph.add_edge(START, "search")
     graph.add_conditional_edges("search", after_search, ["act", "turn"])
     graph.add_conditional_edges("turn", after_turn, AFTER_TURN)
-    graph.add_edge("act", "turn")
-    graph.add_conditional_edges("choose_nodes", send_needed_paths, ["explore", "act"])
+    graph.add_conditional_edges("act", after_actions, AFTER_ACTIONS)
+    graph.add_conditional_edges("choose_nodes", send_needed_paths, ["explore", "turn"])
     graph.add_edge("explore", "join_paths")
     graph.add_edge("join_paths", "turn")
     graph.add_edge("answer", END)
@@ -75,20 +72,22 @@ async def after_search(state: AdaptiveState) -> str:
 
 # Asynchronous, because LangGraph runs other routes in a thread (see `agent.graph`).
 async def after_turn(state: AdaptiveState) -> str:
-    """The node after a turn: the answer, its actions or, once, paths if the turns stall."""
-    if state["stopped"]:
-        return "answer"
-    left = state["turns_left"]
-    if state["stalled"] >= STALLED and not state["nodes"] and left >= PATHS_NEED:
-        return "two turns without a finding"
-    return "actions"
+    """The node after a turn: the answer, or its actions."""
+    return "answer" if state["stopped"] else "actions"
+
+
+async def after_actions(state: AdaptiveState) -> str:
+    """The node after actions: the next turn or, once, paths if the turns stall."""
+    if state["stalled"] >= STALLED and not state["nodes"] and state["turns_left"] >= PATHS_NEED:
+        return "two turns without progress"
+    return "turn"
 
 
 async def send_needed_paths(state: AdaptiveState) -> list[Send] | str:
-    """Send a path from each node, with the notebook and the read chunks; without nodes, act."""
+    """Send a path from each node, with the notebook and the read chunks; else take a turn."""
     sends = []
     for number, node in enumerate(state["nodes"], OWN_PATH + 1):
         path = initial_path_state(state, number, node)
         path["notebook"], path["read"] = state["notebook"], state["read"]
         sends.append(Send("explore", path))
-    return sends or "act"
+    return sends or "turn"

@@ -65,7 +65,7 @@ class Turn(Decision):
     Numbers of findings are as in the prompt; the new ones are numbered on.
     """
 
-    findings: list[Finding]
+    findings: list[Finding] = Field(default_factory=list)
     struck: list[int] = Field(default_factory=list)
     needs: list[str] = Field(default_factory=list)
     absent: list[str] = Field(default_factory=list)

@@ -253,7 +253,7 @@ class AdaptiveNodes:
         return {"nodes": [{"id": node.id, "name": node.name} for node in nodes], "stalled": 0}
 
     async def join_paths(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
-        """Pass the notes and quotes of the paths to the next turn."""
+        """Pass the notes and quotes of the paths to the next turn, after the latest results."""
         paths = sorted(state["paths"], key=lambda path: path["path"])
         quotes = [quote for path in paths for quote in path["quotes"]]
         places = [(quote["document_id"], quote["chunk"]) for quote in quotes]
@@ -262,7 +262,7 @@ class AdaptiveNodes:
             for one in await self._context.explorer.chunks(places)
         }
         writer = ResultWriter(state["documents"], state["read"], state["seen"])
-        results: list[Result] = []
+        results = list[Result](state["results"])
         for path in paths:
             passages = [
                 _quoted(writer, quote, chunk)
