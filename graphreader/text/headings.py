@@ -88,8 +88,9 @@ _NO_HEADING = re.compile(r"\||[-*+•] |```|~~~|>")
 _LETTER = re.compile(r"[“\"'‘(]?[^\W\d_]")
 _SENTENCE_END = tuple(".,;:!?。！？；：，、…”")
 _GOES_ON = tuple(",;，；、")
-_WORDS_OF_TITLE = 7  # a longer line that ends with a full stop is a sentence
-_OF_A_PLAY = re.compile(rf"(?i:act|scene|acte|akt|szene)[ \t]+{_ORDINAL}\.")  # its place may be long
+# A longer line that ends with a full stop is a sentence, except for the place of a scene.
+_WORDS_OF_TITLE = 7
+_OF_A_PLAY = re.compile(rf"(?i:act|scene|acte|akt|szene)[ \t]+{_ORDINAL}\.")
 _TIMES = 2  # a line of capitals that stands more often is a page head or a speaker
 _MOST_CAPITALS = 10_000  # also of labels
 
