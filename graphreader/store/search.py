@@ -26,7 +26,7 @@ from graphreader.store.full_text import (
 )
 from graphreader.store.records import CorpusPart, DocumentsInScope
 from graphreader.store.snippets import best_facts, term_weights
-from graphreader.text.names import names_of
+from graphreader.text.question import asked_names
 from graphreader.text.words import (
     alphanumeric_words,
     is_common,
@@ -94,7 +94,7 @@ class _Query:
     @classmethod
     def of(cls, text: str) -> "_Query":
         terms = terms_of(text)
-        wordings = {terms_of(name): name for name in names_of(" ".join(text.split()))}
+        wordings = {terms_of(name): name for name in asked_names(text)}
         distinctive = _distinctive(text, terms) | frozenset().union(*wordings)
         counted = {one: name for one, name in list(wordings.items())[:MOST_NAMES] if one}
         names = tuple(counted)

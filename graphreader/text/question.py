@@ -16,7 +16,7 @@ from graphreader.text import words
 from graphreader.text.names import names_of, titles_of
 from graphreader.text.scripts import HAN_RUN, simplified
 from graphreader.text.sentences import language_of
-from graphreader.text.words import terms_of, title_terms
+from graphreader.text.words import is_question_word, terms_of, title_terms
 
 # Weights of terms: a name or a rare word has the weight 1.
 COMMON = 0.5  # a common word
@@ -120,6 +120,12 @@ class ParsedQuestion:
 
 
 @lru_cache(maxsize=256)
+def asked_names(question: str) -> list[str]:
+    """List the names in a question, without words such as "Name" or "List" that only begin it."""
+    names = names_of(" ".join(question.split()))
+    return [name for name in names if not all(map(is_question_word, terms_of(name)))]
+
+
 def parse_question(question: str) -> ParsedQuestion:
     """Split a question into names, attributes and terms; no terms if it asks for nothing."""
     text = " ".join(question.split())

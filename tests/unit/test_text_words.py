@@ -7,7 +7,7 @@ import pytest
 from graphreader.offline.facts import facts_of
 from graphreader.text.lines import line_spans, one_line
 from graphreader.text.names import names_of
-from graphreader.text.question import parse_question
+from graphreader.text.question import asked_names, parse_question
 from graphreader.text.sentences import sentence_spans
 from graphreader.text.words import terms_of
 
@@ -172,3 +172,8 @@ def test_forms_of_a_number(question: str, texts: list[str]) -> None:
     for text in texts:
         assert terms[0].support(terms_of(f"It is {text} there.")) == 1
     assert terms[0].support(terms_of("It is 52 and 19 and 000 and 20 there.")) == 0
+
+
+# A word that only begins a question is no name, though it has a capital.
+def test_asked_names() -> None:
+    assert asked_names("Name the ships of Ida Holm.") == ["Ida Holm"]

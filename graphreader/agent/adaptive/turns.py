@@ -64,8 +64,8 @@ from graphreader.reading import FunctionCall, Stopped
 from graphreader.store.search import SearchResult
 from graphreader.text.lines import Span
 from graphreader.text.matching import locate
-from graphreader.text.names import names_of
 from graphreader.text.numbered_sentences import NumberedSentences
+from graphreader.text.question import asked_names
 
 SEARCHES = ("search", "read_node", "read_neighbor_node", "count", "list", "sweep")
 MOST_NAMES = 4  # names of an unanswered question that are sought
@@ -312,7 +312,7 @@ class AdaptiveNodes:
         """A sentence on the searches that found no answer, and on names that the texts lack."""
         searches = [one for one in state["functions"] if one["name"] in SEARCHES]
         times = "once" if len(searches) == 1 else f"{len(searches)} times"
-        names = names_of(folded(state["question"]))[:MOST_NAMES]
+        names = asked_names(state["question"])[:MOST_NAMES]
         found = await asyncio.gather(
             *(self._context.explorer.chunks_with([name], limit=1) for name in names)
         )
