@@ -162,6 +162,7 @@ NUMBERS = (
     "limit",
     "wide",
     "each",
+    "ahead",
     "facts",
     "titles",
     "opening",
