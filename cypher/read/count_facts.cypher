@@ -34,11 +34,7 @@ WHERE c.pending IS NULL AND c.retired IS NULL
 WITH c, f LIMIT $most
 WITH c, count(f) AS number
 WITH c.document AS id, sum(number) AS number, count(c) AS parts
-WITH id, number, parts ORDER BY number DESC, id
-WITH collect([id, number, parts]) AS found, sum(number) AS facts, sum(parts) AS chunks
-RETURN facts, chunks, size(found) AS documents, COLLECT {
-  UNWIND found[..$documents] AS one
-  MATCH (d:Document {id: one[0]})
-  WITH one, d ORDER BY one[1] DESC, d.title, d.id
-  RETURN [d.id, d.title, one[1], one[2]]
-} AS rows
+MATCH (d:Document {id: id})
+WITH d, number, parts ORDER BY number DESC, d.title, d.id
+WITH collect([d.id, d.title, number, parts]) AS found, sum(number) AS facts, sum(parts) AS chunks
+RETURN facts, chunks, size(found) AS documents, found[..$documents] AS rows

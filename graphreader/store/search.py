@@ -495,8 +495,12 @@ def _passage_scores(
 
 
 def _best_passage(chunk: _Candidate, scores: Mapping[Span, float]) -> Span:
-    """Return the ends of the passage that is nearest, or has the best words; (0, 0) for none."""
-    return max(chunk.near or scores, key=(chunk.near or scores).__getitem__, default=(0, 0))
+    """Return the ends of the passage that is nearest, or has the best words; (0, 0) for none.
+
+    Of equal passages it is the first of the text, whatever their order in the index.
+    """
+    known = chunk.near or scores
+    return max(known, key=lambda span: (known[span], -span[0]), default=(0, 0))
 
 
 def _fuse(
