@@ -4,4 +4,5 @@ SET corpus.updated = corpus.updated  // only locks the corpus: its texts stay
 WITH corpus
 UNWIND $rows AS row
 MATCH (f:AtomicFact {id: row.id})
-SET f += coalesce(row.place, {}), f.terms = row.terms
+SET f.terms = row.terms
+FOREACH (place IN CASE WHEN row.place IS NULL THEN [] ELSE [row.place] END | SET f += place)

@@ -1,8 +1,8 @@
 """The check of an answer's doubtful claims (ours: the paper's answer has no citations).
 
-A claim is doubtful if it cites no quote, or has a number that stands neither in its quotes nor in
-the sentences next to them, or a name that stands nowhere in their chunks. One decision sees these
-claims with all quotes, their speakers and the sentences next to them.
+A claim is doubtful if it cites no quote, or has a number (of two digits or more) or a name that
+stands nowhere in the chunks of its quotes. One decision sees these claims with all quotes, their
+speakers and the sentences next to them.
 """
 
 import re
@@ -29,7 +29,7 @@ LONGEST_NEXT = 300  # characters before and after a quote
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")  # a date of a fact, as the program writes it
 _ROMAN = re.compile(r"[ivxlc]+")  # Act III follows from the order of the text
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER = re.compile(r"\d+(?:[.,]?\d+)+")  # a digit alone is often a word in the text
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,23 +113,22 @@ async def _surroundings(explorer: GraphExplorer, quotes: Iterable[Citation]) -> 
 def _lacks_support(
     claim: CitedClaim, question: str, quotes: Sequence[Citation], places: Sequence[_Surroundings]
 ) -> bool:
-    """Whether a number of a claim is not next to its quotes, or a name not in their chunks."""
+    """Whether a number or a name of a claim stands nowhere in the chunks of its quotes."""
     cited = [(quotes[n - 1], places[n - 1]) for n in claim.citations]
-    near = " ".join(
+    known = " ".join(
         part
         for quote, place in cited
-        for part in (place.before, quote.quote, place.after, quote.document, quote.heading or "")
+        for part in (place.chunk, quote.quote, quote.document, quote.heading or "")
     )
-    numbers = set(_NUMBER.findall(_ISO_DATE.sub("", claim.claim)))
-    if numbers - set(_NUMBER.findall(f"{near} {question}")):
+    wide = f"{known} {question}"
+    if set(_NUMBER.findall(_ISO_DATE.sub("", claim.claim))) - set(_NUMBER.findall(wide)):
         return True
-    wide = " ".join([near, question, *(place.chunk for _, place in cited)])
     if language_of(claim.claim) != language_of(wide):
         return False
-    known = terms_of(wide)
+    terms_known = terms_of(wide)
     names = (one for one in names_of(folded(claim.claim)) if not _begins(one, claim.claim))
     terms = chain.from_iterable(map(terms_of, names))
-    return any(one not in known and not _ROMAN.fullmatch(one) for one in terms)
+    return any(one not in terms_known and not _ROMAN.fullmatch(one) for one in terms)
 
 
 def _begins(name: str, claim: str) -> bool:

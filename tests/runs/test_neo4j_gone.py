@@ -50,7 +50,7 @@ def ask(
 
     assert [path.error for path in reading.paths] == [None, None]
     assert [[call.name for call in path.functions] for path in reading.paths] == [
-        ["read_chunk", "search_more", "termination"]
+        ["read_chunk", "search_more", "search_more", "termination"]
     ] * 2
     assert reading.answered
     assert all(path.notebook.strip() in reading.answer for path in reading.paths)
