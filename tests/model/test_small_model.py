@@ -108,7 +108,7 @@ def check_reading(reading: Reading) -> None:
 
 
 # In every mode a question ends with a reading or a sentence; what is cited stands in the text, and
-# the cost is what the server counts.
+# the cost is what the server counts, unless a reply that repeated itself was stopped.
 @pytest.mark.parametrize("mode", MODES)
 def test_modes(llama: Llama, corpus_of_model: Corpus, mode: str) -> None:
     before = llama.tokens
@@ -116,7 +116,8 @@ def test_modes(llama: Llama, corpus_of_model: Corpus, mode: str) -> None:
     prompts, replies = (now - then for now, then in zip(llama.tokens, before, strict=True))
 
     check_reading(reading)
-    assert (reading.usage.input_tokens, reading.usage.output_tokens) == (prompts, replies)
+    if not reading.usage.estimated:
+        assert (reading.usage.input_tokens, reading.usage.output_tokens) == (prompts, replies)
 
 
 # A reader of the whole text has citations of the same worth.
