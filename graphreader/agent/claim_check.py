@@ -6,8 +6,7 @@ speakers and the sentences next to them.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -16,10 +15,10 @@ from graphreader.agent.context import RunContext, wasted_costs
 from graphreader.agent.decisions import Answer, CitedClaim, ClaimCheck
 from graphreader.agent.state import Costs, label
 from graphreader.agent.tasks import ClaimCheckTask, Evidence
+from graphreader.documents import Chunk
 from graphreader.errors import DecisionError
 from graphreader.llm.protocols import folded
 from graphreader.reading import Citation
-from graphreader.store.explorer import GraphExplorer
 from graphreader.text.names import names_of
 from graphreader.text.sentences import language_of, sentence_spans
 from graphreader.text.turns import turns_of
@@ -32,43 +31,33 @@ _ROMAN = re.compile(r"[ivxlc]+")  # Act III follows from the order of the text
 _NUMBER = re.compile(r"\d+(?:[.,]?\d+)+")  # a digit alone is often a word in the text
 
 
-@dataclass(frozen=True, slots=True)
-class _Surroundings:
-    """The text before and after a quote to the nearest ends of sentences, its speaker and chunk."""
-
-    before: str = ""
-    after: str = ""
-    speaker: str = ""
-    chunk: str = ""
-
-
 async def check_claims(
     context: RunContext, question: str, decision: Answer, quotes: Sequence[Citation]
 ) -> tuple[Answer, Costs]:
     """Return the answer with its doubtful claims checked, and the cost; it stands if that fails."""
     if not decision.answered or not quotes:
         return decision, {}
-    places = await _surroundings(context.explorer, quotes)
+    places = [(one.document_id, one.chunk) for one in quotes]
+    found = {(one.document_id, one.index): one for one in await context.explorer.chunks(places)}
+    chunks = [found.get(place) for place in places]  # None for a deleted chunk
     doubtful = [
         number
         for number, one in enumerate(decision.claims)
-        if not one.citations or _lacks_support(one, question, quotes, places)
+        if not one.citations or _lacks_support(one, question, quotes, chunks)
     ]
     if not doubtful:
         return decision, {}
-    evidence = tuple(map(_evidence, quotes, places))
+    evidence = tuple(map(_evidence, quotes, chunks))
     claims = tuple(map(_shown, (decision.claims[number] for number in doubtful)))
     task = ClaimCheckTask(question, decision.answer, decision.explanation, claims, evidence)
     try:
         check, shown, costs = await context.decide(task)
     except DecisionError as error:
         return decision, wasted_costs(error, task.phase)
-    changed = {doubtful[one.number - 1]: one for one in check.claims if _is_in(one.number, claims)}
+    changed = {
+        doubtful[one.number - 1]: one for one in check.claims if 1 <= one.number <= len(claims)
+    }
     return with_valid_citations(_changed(decision, check, changed, shown), len(quotes)), costs
-
-
-def _is_in(number: int, claims: Sequence[str]) -> bool:
-    return 1 <= number <= len(claims)
 
 
 def _changed(
@@ -87,38 +76,15 @@ def _changed(
     return decision.model_copy(update=update)
 
 
-async def _surroundings(explorer: GraphExplorer, quotes: Iterable[Citation]) -> list[_Surroundings]:
-    """Return the surroundings of each quote; they are empty if its chunk is deleted."""
-    chunks = {
-        (one.document_id, one.index): one
-        for one in await explorer.chunks([(one.document_id, one.chunk) for one in quotes])
-    }
-    found = []
-    for quote in quotes:
-        chunk = chunks.get((quote.document_id, quote.chunk))
-        if chunk is None:
-            found.append(_Surroundings())
-            continue
-        start, end = quote.start - chunk.start, quote.end - chunk.start
-        text = chunk.text
-        spans = list(sentence_spans(text))
-        # The rest of the sentences that the quote cuts, else the sentences next to it.
-        begin = max((a for a, _ in spans if a < start), default=start)
-        stop = min((b for _, b in spans if b > end), default=end)
-        turns = (one.speaker for one in turns_of(text) if one.start <= start < one.end)
-        found.append(_Surroundings(text[begin:start], text[end:stop], next(turns, ""), text))
-    return found
-
-
 def _lacks_support(
-    claim: CitedClaim, question: str, quotes: Sequence[Citation], places: Sequence[_Surroundings]
+    claim: CitedClaim, question: str, quotes: Sequence[Citation], chunks: Sequence[Chunk | None]
 ) -> bool:
     """Whether a number or a name of a claim stands nowhere in the chunks of its quotes."""
-    cited = [(quotes[n - 1], places[n - 1]) for n in claim.citations]
+    cited = [(quotes[n - 1], chunks[n - 1]) for n in claim.citations]
     known = " ".join(
         part
-        for quote, place in cited
-        for part in (place.chunk, quote.quote, quote.document, quote.heading or "")
+        for quote, chunk in cited
+        for part in (chunk.text if chunk else "", quote.quote, quote.document, quote.heading or "")
     )
     wide = f"{known} {question}"
     if set(_NUMBER.findall(_ISO_DATE.sub("", claim.claim))) - set(_NUMBER.findall(wide)):
@@ -136,14 +102,22 @@ def _begins(name: str, claim: str) -> bool:
     return " " not in name and claim.startswith(name)
 
 
-def _evidence(quote: Citation, place: _Surroundings) -> Evidence:
-    """A quote with its speaker, and in brackets the sentences next to it."""
+def _evidence(quote: Citation, chunk: Chunk | None) -> Evidence:
+    """A quote with its speaker, and in brackets the text around it to the ends of sentences."""
     parts = [label(quote.document, quote.chunk)]
     parts += [f"“{quote.heading}”"] if quote.heading else []
-    parts += [f"{place.speaker} speaks"] if place.speaker else []
-    before, after = folded(place.before)[-LONGEST_NEXT:], folded(place.after)[:LONGEST_NEXT]
-    before, after = (f"[{one}]" if one else "" for one in (before, after))
-    return Evidence(", ".join(parts), " ".join(filter(None, [before, quote.quote, after])))
+    if chunk is None:
+        return Evidence(", ".join(parts), quote.quote)
+    text, start, end = chunk.text, quote.start - chunk.start, quote.end - chunk.start
+    spans = list(sentence_spans(text))
+    # The rest of the sentences that the quote cuts, else the sentences next to it.
+    begin = max((a for a, _ in spans if a < start), default=start)
+    stop = min((b for _, b in spans if b > end), default=end)
+    turns = (one.speaker for one in turns_of(text) if one.start <= start < one.end)
+    parts += [f"{speaker} speaks" for speaker in [next(turns, "")] if speaker]
+    before, after = folded(text[begin:start])[-LONGEST_NEXT:], folded(text[end:stop])[:LONGEST_NEXT]
+    around = [f"[{before}]" if before else "", quote.quote, f"[{after}]" if after else ""]
+    return Evidence(", ".join(parts), " ".join(filter(None, around)))
 
 
 def _shown(claim: CitedClaim) -> str:

@@ -5,7 +5,8 @@ notebooks that do not fit one answer prompt are joined.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from graphreader.agent.context import RunContext, wasted_costs
 from graphreader.agent.state import Costs, add_costs, total_usage
@@ -13,6 +14,8 @@ from graphreader.agent.tasks import NOTEBOOK_TOKENS, CondenseTask, JoinTask
 from graphreader.errors import DecisionError
 from graphreader.text.sentences import sentence_spans
 from graphreader.tokens import count
+
+T = TypeVar("T")
 
 
 async def condense(
@@ -26,10 +29,10 @@ async def condense(
     if count(notebook) <= NOTEBOOK_TOKENS:
         return notebook, costs
     sentences = [notebook[start:end] for start, end in sentence_spans(notebook)]
-    pieces = [" ".join(batch) for batch in _batches(sentences, context.limits.window // 4, 1)]
+    pieces = [" ".join(batch) for batch in batches(sentences, context.limits.window // 4, count)]
     while True:
-        batches = _batches(pieces, context.limits.window // 2, 2)
-        tasks = [CondenseTask(question, plan, batch) for batch in batches]
+        together = batches(pieces, context.limits.window // 2, count, 2)
+        tasks = [CondenseTask(question, plan, batch) for batch in together]
         pieces, costs = await _decide_all(context, tasks, costs)
         if len(pieces) == 1:
             return pieces[0], costs
@@ -39,8 +42,8 @@ async def join(
     context: RunContext, question: str, plan: str, notebooks: Sequence[str], costs: Costs
 ) -> tuple[list[str], Costs]:
     """Join notebooks into fewer notebooks, each from two or more. Raises like `condense`."""
-    batches = _batches(notebooks, context.limits.window // 2, 2)
-    return await _decide_all(context, [JoinTask(question, plan, batch) for batch in batches], costs)
+    together = batches(notebooks, context.limits.window // 2, count, 2)
+    return await _decide_all(context, [JoinTask(question, plan, one) for one in together], costs)
 
 
 async def _decide_all(
@@ -67,16 +70,18 @@ async def _decide_all(
     return notebooks, costs
 
 
-def _batches(texts: Iterable[str], max_tokens: int, min_texts: int) -> Iterator[tuple[str, ...]]:
-    """Yield batches of texts in order, of at most `max_tokens` but at least `min_texts` texts."""
-    batch: list[str] = []
+def batches(
+    items: Iterable[T], most: int, size_of: Callable[[T], int], least: int = 1
+) -> Iterator[tuple[T, ...]]:
+    """Yield batches of items in order, of at most `most` tokens but at least `least` items."""
+    batch: list[T] = []
     size = 0
-    for text in texts:
-        length = count(text)
-        if len(batch) >= min_texts and size + length > max_tokens:
+    for item in items:
+        length = size_of(item)
+        if len(batch) >= least and size + length > most:
             yield tuple(batch)
             batch, size = [], 0
-        batch.append(text)
+        batch.append(item)
         size += length
     if batch:
         yield tuple(batch)

@@ -6,7 +6,7 @@ has no room for is shown by its name and places, or named by its numbers.
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar, NotRequired
@@ -14,6 +14,7 @@ from typing import ClassVar, NotRequired
 from typing_extensions import TypedDict
 
 from graphreader.agent.context import RunContext, wasted_costs
+from graphreader.agent.notebook import batches
 from graphreader.agent.state import Costs, Plain, add_costs
 from graphreader.errors import CutOffError, DecisionError, WindowError
 from graphreader.llm.protocols import Decision, Task, bulleted, folded, numbered
@@ -186,15 +187,17 @@ async def put_together(
     for number in range(MOST_ROUNDS):
         before = len(kept)
         short = room if number else 0  # first what is one thing, whatever the room
-        batches = _batches(kept, min(context.limits.window // 2, MOST_AT_ONCE))
+        most = min(context.limits.window // 2, MOST_AT_ONCE)
+        alike = sorted(kept, key=lambda pair: fold(pair[1].get("item", "")))
+        parts = list(batches(alike, most, lambda pair: count(_numbered_line(pair[1])) + 4))
         results = await asyncio.gather(
-            *(_grouped(context, question, batch, short) for batch in batches)
+            *(_grouped(context, question, part, short) for part in parts)
         )
         kept = [one for own, _ in results for one in own]
         for _, cost in results:
             costs = add_costs(costs, cost)
         fits = not is_long([one for _, one in kept], room)
-        if (fits and len(batches) == 1) or (number and len(kept) == before):
+        if (fits and len(parts) == 1) or (number and len(kept) == before):
             break
     return [one for _, one in sorted(kept, key=lambda pair: pair[0])], costs
 
@@ -254,17 +257,3 @@ def _numbered_line(finding: KeptFinding) -> str:
     item = finding.get("item")
     text = finding["text"]
     return f"{item}: {text}" if item and item not in text else text
-
-
-def _batches(findings: Iterable[_Placed], most: int) -> list[list[_Placed]]:
-    """Divide findings into batches of at most `most` tokens, things of like names together."""
-    batches: list[list[_Placed]] = []
-    size = most
-    for one in sorted(findings, key=lambda pair: fold(pair[1].get("item", ""))):
-        tokens = count(_numbered_line(one[1])) + 4
-        if size + tokens > most:
-            batches.append([])
-            size = 0
-        batches[-1].append(one)
-        size += tokens
-    return batches

@@ -15,14 +15,16 @@ from typing import ClassVar
 from graphreader.agent.adaptive.notebook import KeptFinding, is_long, may_be_one, put_together
 from graphreader.agent.adaptive.state import OWN_PATH
 from graphreader.agent.adaptive.tasks import Action, passage_number
+from graphreader.agent.adaptive.within import part_of
 from graphreader.agent.citations import add_quotes
 from graphreader.agent.context import RunContext, wasted_costs
 from graphreader.agent.events import SweepProgress, SweepRefused
+from graphreader.agent.notebook import batches
 from graphreader.agent.state import Costs, Plain, add_costs
 from graphreader.documents import ChunkInDocument
 from graphreader.errors import BudgetError, CutOffError, DecisionError, WindowError
 from graphreader.llm.protocols import Decision, Task, folded
-from graphreader.store.records import ChunkPlace
+from graphreader.store.records import ChunkPlace, CorpusPart
 from graphreader.text.sentences import sentence_spans
 from graphreader.usage import Phase
 
@@ -33,7 +35,6 @@ TEXTS_AT_ONCE = 50  # texts that are requested from the graph at once
 NAMED = 10  # passages that the coverage names
 MOST_AT_ONCE = 6_000  # tokens of passages in one decision: in a longer text a model overlooks more
 
-_PART = re.compile(r"(\d+)(?:\.(\d+)(?:\s*[-–—~]\s*(?:\d+\.)?(\d+))?)?")
 _OR = re.compile(r"\s+or\s+|\s*[,;|/，；、]\s*|\s*或者?\s*", re.IGNORECASE)
 
 
@@ -125,7 +126,9 @@ class Sweep:
         """Read every passage in the scope of the action; findings shall fit `room` tokens."""
         limits = self._context.limits
         places, scope = await self._scope(action.within)
-        windows, size = self._windows(places), sum(one.tokens for one in places)
+        room = min(limits.window - PROMPT_TOKENS, MOST_AT_ONCE)
+        windows = list(batches(places, room, lambda one: one.tokens))
+        size = sum(one.tokens for one in places)
         if not places:
             return SweepResult(f"Nothing to read{scope}.")
         if limits.sweep == "never":
@@ -165,45 +168,26 @@ class Sweep:
 
     async def _scope(self, within: str) -> tuple[list[ChunkPlace], str]:
         """Return the places in a scope, and a phrase about it: documents and parts, or words."""
-        places = await self._context.explorer.places(MOST_PLACES)
+        explorer = self._context.explorer
         wanted = [one for one in _OR.split(within.strip()) if one]
-        if not wanted:
-            return places, ""
-        parts = [_PART.fullmatch(one) for one in wanted]
-        if all(one and 0 < int(one[1]) <= len(self._documents) for one in parts):
-            ranges = [
-                (self._documents[int(one[1]) - 1], int(one[2] or 0), int(one[3] or one[2] or -1))
-                for one in parts
-                if one
-            ]
+        part = part_of(", ".join(wanted), self._documents)
+        if isinstance(part, CorpusPart) and not part.has_days:
+            places = await explorer.places(MOST_PLACES, part.documents or None)
             chosen = [
                 one
                 for one in places
-                if any(
-                    one.document_id == id_
-                    and first <= one.index
-                    and (last < 0 or one.index <= last)
-                    for id_, first, last in ranges
+                if not part.ranges
+                or any(
+                    id_ == one.document_id and first <= one.index <= last
+                    for id_, first, last in part.ranges
                 )
             ]
-            return chosen, f" of {folded(within)}"
-        ids = await self._context.explorer.chunks_with(wanted, MOST_WITH)
+            return chosen, f" of {folded(within)}" if wanted else ""
+        places = await explorer.places(MOST_PLACES)
+        ids = await explorer.chunks_with(wanted, MOST_WITH)
         chosen = [one for one in places if one.id in ids]
         left = len(places) - len(chosen)
         return chosen, f" with {' or '.join(wanted)} ({left:,} others have no such name or word)"
-
-    def _windows(self, places: Sequence[ChunkPlace]) -> list[list[ChunkPlace]]:
-        """Divide the places, in order, into windows that one prompt holds."""
-        room = min(self._context.limits.window - PROMPT_TOKENS, MOST_AT_ONCE)
-        windows: list[list[ChunkPlace]] = []
-        size = room
-        for place in places:
-            if size + place.tokens > room:
-                windows.append([])
-                size = 0
-            windows[-1].append(place)
-            size += place.tokens
-        return windows
 
     async def _texts(self, places: Sequence[ChunkPlace]) -> None:
         """Read the texts of the places; chunks that are deleted meanwhile are left out."""
