@@ -63,15 +63,14 @@ class Window:
         )
         return found
 
-    async def painted(self) -> int:
-        """How many dots of the drawing are not empty."""
-        found: int = await self.page.evaluate(
-            """() => [...document.querySelectorAll('#canvas canvas')].reduce((sum, canvas) => {
+    async def painted(self) -> None:
+        """Wait until the drawing shows something: Cytoscape paints in a later animation frame."""
+        await self.page.wait_for_function(
+            """() => [...document.querySelectorAll('#canvas canvas')].some(canvas => {
                 const dots = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
-                return sum + dots.data.filter((value, place) => place % 4 === 3 && value > 0).length
-            }, 0)"""
+                return dots.data.filter((value, place) => place % 4 === 3 && value > 0).length > 500
+            })"""
         )
-        return found
 
     async def barriers(self) -> list[str]:
         """What axe-core calls serious or critical for people who use other means than eyes."""
