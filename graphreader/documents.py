@@ -299,7 +299,8 @@ class AtomicFact:
     @property
     def attributed(self) -> str:
         """The text after its speaker and time, unless it names them: "John, 2023-06-16: ..."."""
-        is_dated = self.when[:4].lstrip("-0") in self.text
+        is_century = self.when[4:5] == "/" and self.when[2:4] == "01" and self.when[-2:] == "00"
+        is_dated = is_century or self.when[:4].lstrip("-0") in self.text
         context = [
             self.speaker if self.speaker not in self.text else "",
             "" if is_dated else self.when,

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import cast
 
+from graphreader.agent.adaptive.sweep import CollectTask, tokens_at_once
 from graphreader.agent.modes import mode_named
+from graphreader.agent.notebook import batches
 from graphreader.documents import Chunk, Document
 from graphreader.errors import WindowError
 from graphreader.ingestion.chunking import rechunk
@@ -79,7 +81,8 @@ class Estimate:
 
     `missing` counts the `chunks` without facts, `tokens` and `bytes` (UTF-8) measure their texts.
     Calls and input tokens of `reading` are exact, except for the stage `names`.
-    `question_at_most` uses all calls and the whole window. `refused` has a reason for each source
+    `question_at_most` uses all calls and the whole window. `sweep` is what a question about the
+    whole takes more in mode `adaptive`: every text is read. `refused` has a reason for each source
     that cannot be read. `assumed`: no model is configured, so `model` is the default that an API
     key would bring. `batch`: the price of `reading` is the reduced price of batches.
     """
@@ -93,6 +96,7 @@ class Estimate:
     embedding: Spending
     question: Spending
     question_at_most: Spending
+    sweep: Spending = Spending()
     refused: tuple[str, ...] = ()
     assumed: bool = False
     tokens: int = 0
@@ -119,7 +123,8 @@ async def estimate(
     Raises SettingsError.
     """
     prices, reading_prices = Prices.of(settings), Prices.of(settings, batch=batch)
-    documents = chunks = missing = tokens = size = 0
+    documents = chunks = missing = size = 0
+    sizes: list[int] = []  # tokens of the chunks
     reading = Spending()
     refused: list[str] = []
     for source in sources:
@@ -132,7 +137,7 @@ async def estimate(
             documents += 1
             chunks += number
             missing += len(lacking)
-            tokens += sum(chunk.tokens for chunk in lacking)
+            sizes += [chunk.tokens for chunk in lacking]
             size += sum(len(chunk.text.encode("utf-8", "ignore")) for chunk in lacking)
             sent = [chunk for chunk in lacking if chunk.text.strip()]
             if measurer.name == OFFLINE:
@@ -143,7 +148,7 @@ async def estimate(
                 )
                 if "names" in settings.stages:
                     reading += _names_call(document, number, measurer, prices)
-    mode, window = mode_named(settings.mode), settings.window
+    mode, window, tokens = mode_named(settings.mode), settings.window, sum(sizes)
     return Estimate(
         model=measurer.name,
         embeddings=_embeddings_name(settings),
@@ -154,6 +159,7 @@ async def estimate(
         embedding=_embedding(tokens, reading, settings, prices),
         question=_question(True, min(mode.typical_input, window), TYPICAL_OUTPUT, settings, prices),
         question_at_most=_question(False, window, None, settings, prices),
+        sweep=_sweep(sizes, settings, measurer, prices),
         refused=tuple(refused),
         tokens=tokens,
         bytes=size,
@@ -253,6 +259,18 @@ def _question(
             call = _call(name, sent, received or longest, prices)
         costs.append(call.times(number))
     return sum(costs, Spending())
+
+
+def _sweep(
+    sizes: Iterable[int], settings: Settings, measurer: Measurer, prices: Prices
+) -> Spending:
+    """Estimate the decisions that read every chunk, given by their tokens, for one question."""
+    model = settings.model_for("explore")
+    if settings.mode != "adaptive" or settings.sweep == "never" or model == OFFLINE:
+        return Spending()
+    fixed, room = measurer.measure(CollectTask("", "", ())), tokens_at_once(settings.window)
+    sent = [fixed + sum(one) for one in batches(sizes, room, lambda size: size)]
+    return sum((_call(model, one, TYPICAL_OUTPUT, prices) for one in sent), Spending())
 
 
 def _call(model: str, sent: int, received: int, prices: Prices) -> Spending:

@@ -48,6 +48,15 @@ def outline_text(
     return text
 
 
+def main_headings(headings: Sequence[str], levels: Sequence[int]) -> list[str]:
+    """Return the headings of the highest level that has several; a lone one is like a title."""
+    for level in sorted(set(levels)):
+        own = [one for one, its in zip(headings, levels, strict=True) if its == level]
+        if len(own) > 1:
+            return own
+    return list(headings)
+
+
 def shortened(text: str, most: int) -> str:
     """Shorten a text to one line of at most `most` characters, cut between words."""
     line = " ".join(text.split())

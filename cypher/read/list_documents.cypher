@@ -1,5 +1,6 @@
 // A page of the documents of a corpus or of a part of it (see list_facts) in the order of their titles,
-// with the numbers of their chunks and tokens, and the number of all; with $words only those whose titles have
+// with the numbers of their chunks and tokens, their headings with the levels, and the summary of the first
+// chunk, or without one its first fact; and the number of all. With $words only those whose titles have
 // all of these, in small letters.
 MATCH (d:Document {corpus: $corpus})
 WHERE d.deleting IS NULL AND ($scope IS NULL OR d.id IN $scope)
@@ -16,7 +17,12 @@ RETURN size(found) AS total, COLLECT {
   CALL (d) {
     MATCH (d)-[:HAS_CHUNK]->(c)
     WHERE c.pending IS NULL AND c.retired IS NULL
-    RETURN count(c) AS chunks, coalesce(sum(c.tokens), 0) AS tokens
+    WITH c ORDER BY c.index
+    WITH count(c) AS chunks, coalesce(sum(c.tokens), 0) AS tokens, head(collect(c)) AS first
+    OPTIONAL MATCH (first)-[:HAS_ATOMIC_FACT]->(f {index: 0})
+    RETURN chunks, tokens, left(coalesce(first.summary, f.text, ''), $characters) AS summary
   }
-  RETURN [d.id, d.title, chunks, tokens]
+  WITH d, chunks, tokens, summary, coalesce(d.headings, []) AS headings
+  WITH d, chunks, tokens, summary, [headings, coalesce(d.heading_levels, [one IN headings | 1])] AS headings
+  RETURN [d.id, d.title, chunks, tokens, headings, summary]
 } AS rows

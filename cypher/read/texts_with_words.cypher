@@ -27,4 +27,4 @@ WHERE c.pending IS NULL AND c.retired IS NULL
   })
 WITH c LIMIT $most
 MATCH (d:Document {id: c.document})
-RETURN d.id AS id, d.title AS title, c.text AS text
+RETURN d.id AS id, d.title AS title, c.index AS index, c.text AS text ORDER BY index

@@ -15,15 +15,15 @@ from graphreader.agent.context import RunContext, wasted_costs
 from graphreader.agent.decisions import Answer, CitedClaim, ClaimCheck
 from graphreader.agent.state import Costs, label
 from graphreader.agent.tasks import ClaimCheckTask, Evidence
-from graphreader.documents import Chunk
+from graphreader.documents import AtomicFact, Chunk
 from graphreader.errors import DecisionError
 from graphreader.llm.protocols import folded
 from graphreader.reading import Citation
 from graphreader.text.names import names_of
 from graphreader.text.sentences import language_of, sentence_spans
-from graphreader.text.turns import turns_of
 from graphreader.text.words import terms_of
 
+MOST_FACTS = 500  # facts of a chunk among which a speaker is sought
 LONGEST_NEXT = 300  # characters before and after a quote
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")  # a date of a fact, as the program writes it
@@ -47,7 +47,13 @@ async def check_claims(
     ]
     if not doubtful:
         return decision, {}
-    evidence = tuple(map(_evidence, quotes, chunks))
+    every = {one.id: range(MOST_FACTS) for one in found.values()}
+    shown_texts = await context.explorer.shown_texts((), every)
+    facts = {(one.chunk.document_id, one.chunk.index): one.facts for one in shown_texts}
+    evidence = tuple(
+        _evidence(quote, found.get(place), facts.get(place, ()))
+        for quote, place in zip(quotes, places, strict=True)
+    )
     claims = tuple(map(_shown, (decision.claims[number] for number in doubtful)))
     task = ClaimCheckTask(question, decision.answer, decision.explanation, claims, evidence)
     try:
@@ -87,7 +93,9 @@ def _lacks_support(
         for part in (chunk.text if chunk else "", quote.quote, quote.document, quote.heading or "")
     )
     wide = f"{known} {question}"
-    if set(_NUMBER.findall(_ISO_DATE.sub("", claim.claim))) - set(_NUMBER.findall(wide)):
+    has_digits = any(map(str.isdigit, known))  # a transcript may write all numbers as words
+    numbers = set(_NUMBER.findall(_ISO_DATE.sub("", claim.claim))) if has_digits else set()
+    if numbers - set(_NUMBER.findall(wide)):
         return True
     if language_of(claim.claim) != language_of(wide):
         return False
@@ -102,7 +110,7 @@ def _begins(name: str, claim: str) -> bool:
     return " " not in name and claim.startswith(name)
 
 
-def _evidence(quote: Citation, chunk: Chunk | None) -> Evidence:
+def _evidence(quote: Citation, chunk: Chunk | None, facts: Sequence[AtomicFact]) -> Evidence:
     """A quote with its speaker, and in brackets the text around it to the ends of sentences."""
     parts = [label(quote.document, quote.chunk)]
     parts += [f"“{quote.heading}”"] if quote.heading else []
@@ -113,8 +121,9 @@ def _evidence(quote: Citation, chunk: Chunk | None) -> Evidence:
     # The rest of the sentences that the quote cuts, else the sentences next to it.
     begin = max((a for a, _ in spans if a < start), default=start)
     stop = min((b for _, b in spans if b > end), default=end)
-    turns = (one.speaker for one in turns_of(text) if one.start <= start < one.end)
-    parts += [f"{speaker} speaks" for speaker in [next(turns, "")] if speaker]
+    spans_of = ((one.speaker, one.span_in_chunk) for one in facts)
+    speakers = (who for who, span in spans_of if who and span and span[0] <= start < span[1])
+    parts += [f"{speaker} speaks" for speaker in [next(speakers, "")] if speaker]
     before, after = folded(text[begin:start])[-LONGEST_NEXT:], folded(text[end:stop])[:LONGEST_NEXT]
     around = [f"[{before}]" if before else "", quote.quote, f"[{after}]" if after else ""]
     return Evidence(", ".join(parts), " ".join(filter(None, around)))

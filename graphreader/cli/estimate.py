@@ -121,6 +121,7 @@ def _estimate_rows(result: "Estimate") -> list[tuple[str, str]]:
         *([("", "without a key, as now, no model is used, and it costs nothing")] * result.assumed),
         ("a question", f"about {_spending_text(result.question)}"),
         ("", f"at most {_spending_text(result.question_at_most)}"),
+        *([("a sweep", f"about {_spending_text(result.sweep)} more")] * bool(result.sweep.calls)),
     ]
 
 

@@ -296,12 +296,9 @@ class GraphExplorer:
         row = (await self._read("size_of_texts", limit=limit))[0]
         return row["documents"], row["chunks"], row["tokens"]
 
-    async def places(self, limit: int, documents: Sequence[str] | None = None) -> list[ChunkPlace]:
-        """Return the places of the first chunks, document by document, without their text.
-
-        With `documents`, ids, only the chunks of these.
-        """
-        rows: list[Any] = await self._rows("places", limit=limit, documents=documents)
+    async def places(self, limit: int, part: CorpusPart = _WHOLE) -> list[ChunkPlace]:
+        """Return the places of the first chunks of a part, document by document, without text."""
+        rows: list[Any] = await self._rows("places", limit=limit, **within(self.documents, part))
         return [ChunkPlace(*row) for row in rows]
 
     async def chunks_with(self, names: Sequence[str], limit: int) -> set[str]:

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from graphreader.documents import AtomicFact, ChunkFacts, ChunkRef
+from graphreader.outline import LONGEST_SUMMARY, main_headings
 from graphreader.store.connection import Connection, Row
 from graphreader.store.full_text import all_terms_query, all_words_query
 from graphreader.store.records import (
@@ -17,6 +18,7 @@ from graphreader.store.records import (
     DocumentCount,
     DocumentsInScope,
     FactList,
+    ListedDocument,
     ValueList,
     WordCount,
 )
@@ -107,14 +109,14 @@ class Inventory:
 
     async def documents(
         self, words: str, part: CorpusPart, skip: int, limit: int
-    ) -> tuple[int, list[tuple[str, str, int, int]]]:
-        """Return the number of documents with the words in their titles, and a page of them.
-
-        Each is given by its id and title and the numbers of its chunks and tokens.
-        """
-        wanted = words.lower().split()
-        (row,) = await self._read("list_documents", part, words=wanted, skip=skip, limit=limit)
-        return row["total"], [(one[0], one[1], one[2], one[3]) for one in row["rows"]]
+    ) -> tuple[int, list[ListedDocument]]:
+        """Return the number of documents with the words in their titles, and a page of them."""
+        values = {"words": words.lower().split(), "characters": LONGEST_SUMMARY}
+        (row,) = await self._read("list_documents", part, skip=skip, limit=limit, **values)
+        return row["total"], [
+            ListedDocument(id_, title, chunks, tokens, tuple(main_headings(*headings)), summary)
+            for id_, title, chunks, tokens, headings, summary in row["rows"]
+        ]
 
     async def words(self, words: str, part: CorpusPart) -> WordCount:
         """Count the occurrences of words, side by side and in any regular form, in the texts."""
@@ -124,13 +126,16 @@ class Inventory:
         texts = await self._read("texts_with_words", part, query=query, most=MOST_TEXTS)
         forms: Counter[str] = Counter()
         titles: dict[str, str] = {}
-        numbers: defaultdict[str, list[int]] = defaultdict(list)
+        numbers: defaultdict[str, dict[int, int]] = defaultdict(dict)  # by document and index
         for row in texts:
             if own := occurrences(words, row["text"]):
                 forms.update(own)
                 titles[row["id"]] = row["title"]
-                numbers[row["id"]].append(len(own))
-        counts = [DocumentCount(id_, titles[id_], sum(n), len(n)) for id_, n in numbers.items()]
+                numbers[row["id"]][row["index"]] = len(own)
+        counts = [
+            DocumentCount(id_, titles[id_], sum(n.values()), len(n), tuple(n))
+            for id_, n in numbers.items()
+        ]
         counts.sort(key=lambda one: (-one.number, one.title, one.id))
         found = sum(map(len, numbers.values()))
         return WordCount(tuple(forms.most_common()), tuple(counts), found, len(texts) == MOST_TEXTS)

@@ -120,12 +120,28 @@ _AFTER = "~"  # it comes after the digits and signs of dates, so that "2023-06" 
 
 @dataclass(frozen=True, slots=True)
 class DocumentCount:
-    """The number of facts in one document, or of occurrences of words, and of their chunks."""
+    """The number of facts in one document, or of occurrences of words, and of their chunks.
+
+    `indexes` are the indexes of these chunks in the document, if they are known.
+    """
 
     id: str
     title: str
     number: int
     chunks: int
+    indexes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocument:
+    """A document of a list with its size, its main headings, and a sentence about its beginning."""
+
+    id: str
+    title: str
+    chunks: int
+    tokens: int
+    headings: tuple[str, ...]
+    summary: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ _INVISIBLES = regex.compile(f"[{_INVISIBLE}]+")
 _LINE_END = rf"[{_INVISIBLE} \t]*[\n\r][{_INVISIBLE}\s]*"
 _CUT = regex.compile(rf"\xad[{_INVISIBLE}]*(?:{_LINE_END})?|[‐‑\-]{_LINE_END}")
 _DASH = regex.compile(rf"[{_DASHES}]")
-_DASH_ALONE = regex.compile(rf"[{_DASHES}]|-{{2,3}}")
+_DASH_ALONE = regex.compile(rf"[{_DASHES}]|-{{2,}}")
 _LOOSE_MARKS = regex.compile(rf"(?<![\s{_MARKS}])[{_MARKS}]++|(?<![{_MARKS}])[{_MARKS}]++(?!\s)")
 _SPACES = regex.compile(r"\s+")
 _WORD_SIGN = regex.compile(_WORD)
@@ -379,7 +379,7 @@ def _fold_gap(gap: str, before: str, after: str) -> tuple[str, str]:
         gap = _LOOSE_MARKS.sub("", gap)
     if _LETTER.match(before) and _LETTER.match(after):
         if _DASH_ALONE.fullmatch(gap):
-            return "", "—" if gap in ("—", "―", "--", "---") else "-"
+            return "", "—" if gap in ("—", "―") or len(gap) > 1 else "-"
         if is_cut:
             return "", "cut" if is_soft or not after.isupper() or before.isupper() else "-"
     if is_cut and not is_soft and in_word:  # 1914-\n18
@@ -388,7 +388,7 @@ def _fold_gap(gap: str, before: str, after: str) -> tuple[str, str]:
     if before.isdigit() and after and after in _PERCENT:
         gap = gap.strip(" ")
     if not before.isdigit() and not after.isdigit():
-        gap = regex.sub("-{2,3}", "-", gap)
+        gap = regex.sub("-{2,}", "-", gap)
     if not before or _UNSPACED_SIGN.match(before):
         gap = gap.lstrip(" ")
     if not after or _UNSPACED_SIGN.match(after):

@@ -33,12 +33,14 @@ LONGEST_UNSPACED = 40  # characters of a key element in Thai, of which only phra
 _CAPITAL = r"\p{Lu}"
 _LETTER = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{CJK}]]"
 _CAPITALISED = (
-    rf"(?:{_CAPITAL}\.(?:\p{{Ll}}\.)*(?:{_CAPITAL}\.|[lo]\.)*|[AIK]/S\b|Co\.(?= KG)"
-    rf"|{_CAPITAL}{_LETTER}*(?:['’\-–.&]{_LETTER}+)*(?:s['’](?= [A-Z]))?)"
+    rf"(?:(?:St|Ste|Mt|Ft)\.(?= {_CAPITAL})|{_CAPITAL}\.(?:\p{{Ll}}\.)*(?:{_CAPITAL}\.|[lo]\.)*"
+    rf"|[AIK]/S\b|Co\.(?= KG)|(?:(?:al|el|ad|an|ar|as|ash|az)-)?"
+    rf"{_CAPITAL}{_LETTER}*(?:['’\-–.&]{_LETTER}+)*(?:s['’](?= [A-Z]))?)"
 )
 _NAME_PARTICLE = (
     r"(?:of the|of|and the|de la|de las|de los|de|del|della|di|da|do|dos|du|la|le|les|von|van"
-    r"|der|den|ter|bin|ibn|al|el|OF THE|OF|DE|&)"
+    r"|der|den|ter|bin|ibn|al|el|OF THE|OF|DE|&"
+    rf"|the(?= (?:{'|'.join(word_list('epithets'))})\b))"  # "Charles II the Bald"
 )
 _LEGAL_FORM = r"(?:e\. ?V|[Ss]\.r\.[lo]|a\.s|p\.l\.c|d\.o\.o)\."  # behind the name of a company
 _NAME = regex.compile(

@@ -123,6 +123,8 @@ def _is_abbreviation(text: str, begin: int, match: re.Match[str], after: int, en
         return True
     if low in _BEFORE_NUMBER and after < end and text[after].isdigit():
         return True
+    if word.islower() and len(word) < 4 and text[before.start() - 1 : before.start()] == "(":
+        return True  # "(d. Paris, 1895)", "(fl. 1320)"
     if low in _RARELY_LAST or _INITIAL.match(word):
         following = _NEXT_WORD.match(text, after, end)
         return following is None or following.group() not in _FIRST_WORDS

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -175,12 +176,27 @@ async def test_lists(
     assert (times.total, times.first, times.last) == (8, "-0100", "2024")
     assert (await inventory.values("when", CorpusPart(), 7, 3)).rows == (("2024", 1, 1),)
     total, rows = await inventory.documents("", CorpusPart(), 0, 1)
-    assert (total, [(title, chunks) for _, title, chunks, _ in rows]) == (
-        2,
-        [("annals of Rome", 3)],
-    )
+    assert (total, [(one.title, one.chunks) for one in rows]) == (2, [("annals of Rome", 3)])
+    assert rows[0].summary == "Ada wrote letter 0."
     assert (await inventory.documents("rome Annals", CorpusPart(), 0, 9))[0] == 1
     assert (await inventory.documents("Paris", CorpusPart(), 0, 9)) == (0, [])
+
+
+# Places of days are the chunks with a fact of these days; of a range of chunks, these.
+@both_versions
+async def test_places(connection: Connection, writer: GraphWriter, other: GraphWriter) -> None:
+    id_ = await write_diary(writer)
+    await write_diary(other)
+    explorer = GraphExplorer(connection, writer.corpus)
+
+    async def indexes(**limits: Any) -> list[int]:
+        return [one.index for one in await explorer.places(9, CorpusPart(**limits))]
+
+    assert await indexes() == [0, 1, 2]
+    assert await indexes(since="2023-06", until="2023-06") == [0, 1]
+    assert await indexes(since="2024") == [2]
+    assert await indexes(ranges=((id_, 1, 1),)) == [1]
+    assert await indexes(ranges=((id_, 0, 1),), since="2023-07") == [1]
 
 
 # Names come by their facts, with words those that have all of them, perhaps in a longer form.
@@ -210,7 +226,8 @@ async def test_words(writer: GraphWriter, other: GraphWriter, inventory: Invento
 
     assert found.forms == (("veteran", 2), ("veterans", 1))
     assert (found.total, found.chunks, found.at_least) == (3, 2, False)
-    assert [(one.id, one.number, one.chunks) for one in found.by_document] == [(id_, 3, 2)]
+    (count,) = found.by_document
+    assert (count.id, count.number, count.chunks, count.indexes) == (id_, 3, 2, (0, 1))
     assert (await inventory.words("veteran", CorpusPart(ranges=((id_, 1, 1),)))).total == 2
     words = ("the veteran", "the", "贞德", "马", "zebra")
     assert [(await inventory.words(one, CorpusPart())).total for one in words] == [1, 1, 2, 1, 0]
@@ -232,7 +249,7 @@ async def test_scope(connection: Connection, writer: GraphWriter) -> None:
     assert await inventory.names("", CorpusPart(), 0, 9) == (2, [("Ada", 3), ("Bob", 3)])
     assert await inventory.names("Cleo", CorpusPart(), 0, 9) == (0, [])
     assert (await inventory.values("speaker", CorpusPart(), 0, 9)).rows == (("Ada", 4, 2),)
-    assert [one[0] for one in (await inventory.documents("", CorpusPart(), 0, 9))[1]] == [inside]
+    assert [one.id for one in (await inventory.documents("", CorpusPart(), 0, 9))[1]] == [inside]
     assert (await inventory.words("veteran", CorpusPart())).total == 3
     for part in (CorpusPart((outside,)), CorpusPart(since="1900", until="1901")):
         assert numbers(await inventory.facts(part=part)) == (0, 0, 0)

@@ -80,8 +80,8 @@ def test_count(letters: tuple[Any, str]) -> None:
     assert oslo["text"].splitlines() == [
         "4 facts with the name Oslo, in 4 passages of 2 documents. In the texts “Oslo” occurs 5 "
         "times, in 4 passages of 2 documents.",
-        "[1] letters: 3 facts in 3 passages, 3 times in 3 passages",
-        "[2] minutes: 1 fact in 1 passage, 2 times in 1 passage",
+        "[1] letters: 3 facts in 3 passages, 3 times in 3 passages (.0 .2 .4)",
+        "[2] minutes: 1 fact in 1 passage, 2 times in 1 passage (.0)",
     ]
     assert "occurs 3 times, in 3 passages of 2 documents: veteran 2, veterans 1." in veteran["text"]
     assert veteran["text"].startswith("3 facts with the name veteran (also veterans), in 3 ")

@@ -21,8 +21,10 @@ FOUND = [
         ("rain and wind", "01234", []),
         ("Anna Gray, singer", "04", []),
         ("Ben and Anna Gray", "0", []),
-        ("Ben and Omar Gray", "0123", ["Omar Gray"]),
-        ("Omar Gray", "01", ["Omar Gray"]),
+        ("Ben and Omar Gray", "0123", ["Omar (of Omar Gray)"]),
+        ("Omar Gray", "01", ["Omar (of Omar Gray)"]),
+        ("Anna Ben Rain", "01", ["all of Anna Ben Rain"]),
+        ("Omar Khan", "01", ["Omar Khan"]),
     ],
 )
 def test_names(query: str, kept: str, missing: list[str]) -> None:

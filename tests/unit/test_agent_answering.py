@@ -47,6 +47,9 @@ class DeletedTexts:
     async def chunks(self, places: Sequence[tuple[str, int]]) -> list[Chunk]:
         return []
 
+    async def shown_texts(self, read: Any, seen: Any) -> list[Any]:
+        return []
+
 
 async def checked(
     check: Check, answer: Answer = ANSWER, quotes: list[Citation] = QUOTES

@@ -35,7 +35,8 @@ class FixedInstructions:
         self.measured: list[str] = []
 
     def measure(self, task: Task[Any]) -> int:
-        assert isinstance(task, ExtractionTask)
+        if not isinstance(task, ExtractionTask):
+            return INSTRUCTIONS
         size = count(task.text) + INSTRUCTIONS
         if size > self.window:
             raise WindowError("too large")
@@ -134,6 +135,8 @@ async def test_questions(write: Callable[..., Path]) -> None:
     assert 2_200 < adaptive.question.input_tokens < 8_900
     assert (smaller.question.calls, smaller.question_at_most.calls) == (9, 11)
     assert (adaptive.question.calls, adaptive.question_at_most.calls) == (2, 28)
+    assert (result.sweep.calls, adaptive.sweep.calls) == (0, adaptive.chunks)
+    assert adaptive.tokens + 300 < adaptive.sweep.input_tokens < adaptive.tokens + 600
     assert result.question.dollars is not None
     assert result.question_at_most.dollars is not None
     assert 0 < result.question.dollars < result.question_at_most.dollars

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from graphreader.outline import OutlineEntry, outline_text, shortened
+from graphreader.outline import OutlineEntry, main_headings, outline_text, shortened
 from graphreader.tokens import count
 
 
@@ -92,3 +92,10 @@ def test_no_room() -> None:
 )
 def test_shortened(text: str, most: int, short: str) -> None:
     assert shortened(text, most) == short
+
+
+# The main headings are of the highest level with several: a lone one of a higher level is a title.
+def test_main_headings() -> None:
+    assert main_headings(["Book", "One", "Part", "Two"], [1, 2, 3, 2]) == ["One", "Two"]
+    assert main_headings(["Book", "One"], [1, 2]) == ["Book", "One"]
+    assert main_headings([], []) == []

@@ -125,7 +125,7 @@ class ActionRunner:
             return Outcome(text=f"{NOTHING} {await self._counts.what_fits(part)}".strip())
         kept, missing = with_names([hit.item for hit in found.hits], query)
         lines = totals(found.mentions, kept)
-        lines += [f"No passage has {' or '.join(missing)}."] if missing else []
+        lines += [f"None of these passages has {' or '.join(missing)}."] if missing else []
         if part.has_days:
             lines.append("In order of time.")
         return Outcome(kept, " ".join(lines))
@@ -215,7 +215,8 @@ def with_names(
 ) -> tuple[list[ChunkFacts[Chunk]], list[str]]:
     """Filter chunks by the names in the query; return also the names that no chunk has.
 
-    If no chunk has all names, the chunks with any name and a few other chunks are kept.
+    If no chunk has all names, the chunks with any name and a few other chunks are kept. Of a name
+    of which some words occur, as where names stand side by side in a query, the others are given.
     """
     wanted = {name: terms_of(name) for name in names_of(" ".join(query.split()))}
     texts = [terms_of(f"{one.chunk.document}\n{one.chunk.text}") for one in found]
@@ -225,8 +226,16 @@ def with_names(
         return complete, []
     named = [one for one, names in by_names if names]
     others = [one for one, names in by_names if not names]
-    missing = [name for name in wanted if not any(name in names for names in present)]
+    absent = [name for name in wanted if not any(name in names for names in present)]
+    every = frozenset[str]().union(*texts)
+    missing = [_missing(name, every) for name in absent]
     return named + others[:PASSAGES_WITHOUT_NAME], missing
+
+
+def _missing(name: str, known: frozenset[str]) -> str:
+    """The words of a name that are not known: in a query, names may stand side by side."""
+    words = " ".join(word for word in name.split() if not terms_of(word) <= known)
+    return f"all of {name}" if not words else name if words == name else f"{words} (of {name})"
 
 
 def totals(mentions: Sequence[Mentions], shown: Sequence[ChunkFacts[Chunk]]) -> list[str]:
@@ -254,7 +263,12 @@ def is_distinctive(name: str) -> bool:
     return any(not (is_common(term) or term.isdigit()) for term in terms_of(name))
 
 
+def argument_text(action: Action) -> str:
+    """The argument of an action with its limit, in one line."""
+    within = f"within {action.within}" if action.within.strip() else ""
+    return folded(", ".join(filter(None, [action.argument, within])))
+
+
 def action_text(action: Action) -> str:
     """The action in one line."""
-    within = f"within {action.within}" if action.within.strip() else ""
-    return f"{action.function}({folded(', '.join(filter(None, [action.argument, within])))})"
+    return f"{action.function}({argument_text(action)})"

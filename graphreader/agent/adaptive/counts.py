@@ -10,15 +10,24 @@ from dataclasses import replace
 from graphreader.agent.adaptive.outcomes import ListPage, Outcome, number_of
 from graphreader.documents import KeyElement
 from graphreader.llm.protocols import folded
+from graphreader.outline import LONGEST_SUMMARY, shortened
 from graphreader.store.inventory import MOST_FACTS, MOST_NAMES, Inventory
 from graphreader.store.names import NamedElements
-from graphreader.store.records import CorpusPart, FactList, WordCount
+from graphreader.store.records import (
+    CorpusPart,
+    DocumentCount,
+    FactList,
+    ListedDocument,
+    WordCount,
+)
 
 FACTS_A_PAGE = 40
 VALUES_A_PAGE = 60  # names, speakers or times, which stand in one line
 DOCUMENTS_A_PAGE = 30
 WORDINGS = 5  # other wordings of a name that are listed with its count
 SIMILAR = 10  # similar names that are listed
+CONTENTS, LEAST_CONTENTS = 2_400, 60  # characters about the contents of all documents, and of one
+PLACES = 12  # passages that are named with a count of words
 _MOST_DOCUMENTS = 10_000  # documents whose facts are counted one by one
 
 _KINDS = {
@@ -49,10 +58,9 @@ class Counts:
             self._inventory.words(words, part),
         )
         lines = _by_document(facts, texts)
-        lines = lines if len(lines) > 1 else []  # of one document the sums say all
         text = [_counted_facts(words, elements, facts)]
         if texts.total or len(elements) < 2:
-            text.append(_counted_words(words, texts))
+            text.append(_counted_words(words, texts, part))
         more = page.more("count", words, len(lines))
         if not facts.facts and not texts.total:
             more = await self.what_fits(part)
@@ -131,9 +139,7 @@ class Counts:
             span = f"{days.facts} of {days.of} facts have a time, from {days.first} to {days.last}"
             return f"No fact is of these days: {span}."
         _, documents = await self._inventory.documents("", CorpusPart(part.documents), 0, SIMILAR)
-        sizes = "; ".join(
-            f"{folded(title)}: 0 to {chunks - 1}" for _, title, chunks, _ in documents
-        )
+        sizes = "; ".join(f"{folded(one.title)}: 0 to {one.chunks - 1}" for one in documents)
         return f"No such passages. The passages of {sizes}."
 
     async def _names(self, argument: str, words: str, part: CorpusPart) -> Outcome:
@@ -162,8 +168,12 @@ class Counts:
         having = f" with “{folded(words)}” in the title" if words else ""
         head = ", ".join(filter(None, [number_of(total, "document") + having, page.range(total)]))
         lines = [
-            (id_, f"{folded(title)}: {number_of(chunks, 'passage')}, {number_of(tokens, 'token')}")
-            for id_, title, chunks, tokens in rows
+            (
+                one.id,
+                f"{folded(one.title)}: {number_of(one.chunks, 'passage')}, "
+                f"{number_of(one.tokens, 'token')}{_contents(one, len(rows))}",
+            )
+            for one in rows
         ]
         more = page.more("list", f"documents {words}".strip(), total)
         return Outcome(lines=[("", f"{head}:"), *lines], text=more) if lines else Outcome(text=head)
@@ -190,6 +200,13 @@ def similar_names(elements: Sequence[KeyElement], note: str = "") -> str:
     return f"Similar names{noted}: {'; '.join(names)}." if names else ""
 
 
+def _contents(document: ListedDocument, listed: int) -> str:
+    """Say what a document has, by its headings or its first sentence, in its share of the room."""
+    width = min(LONGEST_SUMMARY, max(LEAST_CONTENTS, CONTENTS // listed))
+    text = "; ".join(map(folded, document.headings)) or folded(document.summary)
+    return f": {shortened(text, width)}" if text else ""
+
+
 def _line(head: str, order: str, shown: str, values: Sequence[str], more: str) -> Outcome:
     """The outcome of a list whose values stand in one line."""
     if not values:
@@ -212,17 +229,25 @@ def _counted_facts(words: str, elements: Sequence[KeyElement], facts: FactList) 
     )
 
 
-def _counted_words(words: str, texts: WordCount) -> str:
+def _counted_words(words: str, texts: WordCount, part: CorpusPart) -> str:
+    where = "texts" if part == CorpusPart() else "texts within this limit"
     if not texts.total:
-        return f"The texts do not have the words “{folded(words)}”."
+        return f"The {where} do not have the words “{folded(words)}”."
     least = "at least " if texts.at_least else ""
     forms = [f"{form} {number}" for form, number in texts.forms]
     listed = f": {', '.join(forms[:SIMILAR])}" if len(forms) > 1 else ""
     return (
-        f"In the texts “{folded(words)}” occurs {least}{number_of(texts.total, 'time')}, in "
+        f"In the {where} “{folded(words)}” occurs {least}{number_of(texts.total, 'time')}, in "
         f"{number_of(texts.chunks, 'passage')} of "
         f"{number_of(len(texts.by_document), 'document')}{listed}."
     )
+
+
+def _places(count: DocumentCount) -> str:
+    """Name the passages of a document that have words, by the ends of their numbers."""
+    named = " ".join(f".{index}" for index in count.indexes[:PLACES])
+    more = " ..." if len(count.indexes) > PLACES else ""
+    return f"{number_of(count.chunks, 'passage')} ({named}{more})"
 
 
 def _by_document(facts: FactList, texts: WordCount) -> list[tuple[str, str]]:
@@ -235,7 +260,7 @@ def _by_document(facts: FactList, texts: WordCount) -> list[tuple[str, str]]:
         of, at = named.get(id_), written.get(id_)
         parts = [
             f"{number_of(of.number, 'fact')} in {number_of(of.chunks, 'passage')}" if of else "",
-            f"{number_of(at.number, 'time')} in {number_of(at.chunks, 'passage')}" if at else "",
+            f"{number_of(at.number, 'time')} in {_places(at)}" if at else "",
         ]
         return f"{folded(titles[id_])}: {', '.join(filter(None, parts))}"
 

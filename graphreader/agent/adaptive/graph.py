@@ -77,8 +77,9 @@ async def after_turn(state: AdaptiveState) -> str:
 
 
 async def after_actions(state: AdaptiveState) -> str:
-    """The node after actions: the next turn or, once, paths if the turns stall."""
-    if state["stalled"] >= STALLED and not state["nodes"] and state["turns_left"] >= PATHS_NEED:
+    """The node after actions: the next turn or, once and without a sweep, paths if turns stall."""
+    may_explore = not state["nodes"] and not state.get("swept")
+    if may_explore and state["stalled"] >= STALLED and state["turns_left"] >= PATHS_NEED:
         return "two turns without progress"
     return "turn"
 

@@ -23,6 +23,7 @@ from graphreader.tokens import count
 from graphreader.usage import Phase
 
 LEAST_ROOM = 900  # tokens of findings that every prompt has room for
+BESIDE_FINDINGS = 1_500  # tokens of a prompt with the findings of a sweep, without these
 MOST_ROUNDS = 3  # rounds in which a list of findings is put together
 MOST_AT_ONCE = 3000  # tokens of findings that one decision puts together
 
@@ -75,8 +76,8 @@ class Notebook:
 
 
 def room_of(window: int, *, swept: bool = False) -> int:
-    """The tokens of findings in a prompt; after a sweep there are few results."""
-    return max(LEAST_ROOM, window * 9 // 20 if swept else window // 4)
+    """The tokens of findings in a prompt; after a sweep they have most of the window."""
+    return max(LEAST_ROOM, window - BESIDE_FINDINGS if swept else window // 4)
 
 
 def finding_lines(
@@ -186,10 +187,12 @@ async def put_together(
     kept, costs = list(enumerate(findings)), Costs()
     for number in range(MOST_ROUNDS):
         before = len(kept)
-        short = room if number else 0  # first what is one thing, whatever the room
         most = min(context.limits.window // 2, MOST_AT_ONCE)
-        alike = sorted(kept, key=lambda pair: fold(pair[1].get("item", "")))
-        parts = list(batches(alike, most, lambda pair: count(_numbered_line(pair[1])) + 4))
+        parts = list(batches(kept, most, _size))
+        if len(parts) > 1:  # what may be one thing comes together
+            alike = sorted(kept, key=lambda pair: fold(pair[1].get("item", "")))
+            parts = list(batches(alike, most, _size))
+        short = room // len(parts) if is_long([one for _, one in kept], room) else 0
         results = await asyncio.gather(
             *(_grouped(context, question, part, short) for part in parts)
         )
@@ -251,6 +254,10 @@ def _joined(group: Group, members: Sequence[_Placed]) -> KeptFinding:
     if item := folded(group.item) or first.get("item", ""):
         joined["item"] = item
     return joined
+
+
+def _size(placed: _Placed) -> int:
+    return count(_numbered_line(placed[1])) + 4
 
 
 def _numbered_line(finding: KeptFinding) -> str:

@@ -100,7 +100,6 @@ class ResultWriter:
             "title": title + mark,
             "text": "\n".join(lines),
             "facts": sorted(facts),
-            "spans": [list(span) if (span := one.span_in_chunk) else None for one in shown],
         }
 
 

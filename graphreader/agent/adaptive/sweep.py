@@ -33,6 +33,7 @@ MOST_WITH = 10_000  # facts and passages that are found for one word of a scope
 PROMPT_TOKENS = 800  # of one decision, without the passages
 TEXTS_AT_ONCE = 50  # texts that are requested from the graph at once
 NAMED = 10  # passages that the coverage names
+LEAST_POINTS, POINT_TOKENS = 3, 45  # points of a summary that one decision gives; their length
 MOST_AT_ONCE = 6_000  # tokens of passages in one decision: in a longer text a model overlooks more
 
 _OR = re.compile(r"\s+or\s+|\s*[,;|/，；、]\s*|\s*或者?\s*", re.IGNORECASE)
@@ -74,13 +75,15 @@ class CollectTask(Task[Collected]):
     question: str
     what: str
     passages: tuple[SweptPassage, ...]
+    points: int = 8
 
     def values(self) -> dict[str, str]:
-        """The question, what to collect, and the passages with number and title."""
+        """The question, what to collect, the points of a summary, and the passages with titles."""
         passages = (f"[{one.number}] {folded(one.title)}\n{one.text}" for one in self.passages)
         return {
             "question": self.question,
             "what": folded(self.what),
+            "points": str(self.points),
             "passages": "\n\n".join(passages),
         }
 
@@ -120,14 +123,13 @@ class Sweep:
         self._number = number
         self._announce = announce
         self._chunks: dict[str, ChunkInDocument] = {}  # by number
-        self._done = self._total = self._entries = 0
+        self._done = self._total = self._entries = self._points = 0
 
     async def run(self, action: Action, quotes: Sequence[Plain], room: int) -> SweepResult:
         """Read every passage in the scope of the action; findings shall fit `room` tokens."""
         limits = self._context.limits
         places, scope = await self._scope(action.within)
-        room = min(limits.window - PROMPT_TOKENS, MOST_AT_ONCE)
-        windows = list(batches(places, room, lambda one: one.tokens))
+        windows = list(batches(places, tokens_at_once(limits.window), lambda one: one.tokens))
         size = sum(one.tokens for one in places)
         if not places:
             return SweepResult(f"Nothing to read{scope}.")
@@ -143,6 +145,7 @@ class Sweep:
                 is_refused=True,
             )
         self._total = len(places)
+        self._points = max(LEAST_POINTS, room // POINT_TOKENS // len(windows))
         # All texts come first: decisions that are requested in one order are kept by it.
         await self._texts(places)
         outcomes = await asyncio.gather(*(self._read(action.argument, one) for one in windows))
@@ -171,18 +174,9 @@ class Sweep:
         explorer = self._context.explorer
         wanted = [one for one in _OR.split(within.strip()) if one]
         part = part_of(", ".join(wanted), self._documents)
-        if isinstance(part, CorpusPart) and not part.has_days:
-            places = await explorer.places(MOST_PLACES, part.documents or None)
-            chosen = [
-                one
-                for one in places
-                if not part.ranges
-                or any(
-                    id_ == one.document_id and first <= one.index <= last
-                    for id_, first, last in part.ranges
-                )
-            ]
-            return chosen, f" of {folded(within)}" if wanted else ""
+        if isinstance(part, CorpusPart):
+            places = await explorer.places(MOST_PLACES, part)
+            return places, f" of {folded(within)}" if wanted else ""
         places = await explorer.places(MOST_PLACES)
         ids = await explorer.chunks_with(wanted, MOST_WITH)
         chosen = [one for one in places if one.id in ids]
@@ -215,7 +209,7 @@ class Sweep:
 
     async def _collect(self, what: str, passages: tuple[SweptPassage, ...]) -> "_Outcome":
         """Collect the entries of a window, in halves if it is long; a failure is tried again."""
-        task = CollectTask(self._question, what, passages)
+        task = CollectTask(self._question, what, passages, self._points)
         costs = Costs()
         for is_last in (False, True):
             try:
@@ -240,6 +234,11 @@ class Sweep:
             if one.text.strip()
         ]
         return _Outcome(entries, {}, add_costs(costs, cost))
+
+
+def tokens_at_once(window: int) -> int:
+    """The tokens of passages in one decision of a sweep."""
+    return min(window - PROMPT_TOKENS, MOST_AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ same for the whole run, and the chunks around a passage can be named, too.
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, NotRequired, Self, TypedDict
+from typing import ClassVar, Literal, Self, TypedDict
 
 from pydantic import Field
 
@@ -86,7 +86,7 @@ class Turn(Decision):
 class ShownPassage(TypedDict):
     """A passage as a result shows it: `whole`, or by some of its facts.
 
-    `facts` are their indexes, `spans` the places of their sentences in the chunk, if known.
+    `facts` are their indexes in the chunk.
     """
 
     number: str
@@ -97,7 +97,6 @@ class ShownPassage(TypedDict):
     index: int
     whole: bool
     facts: list[int]
-    spans: NotRequired[list[list[int] | None]]
 
 
 class Result(TypedDict):

@@ -13,6 +13,7 @@ from graphreader.agent.adaptive.actions import (
     PASSAGES_AT_FIRST,
     ActionRunner,
     action_text,
+    argument_text,
     totals,
 )
 from graphreader.agent.adaptive.notebook import (
@@ -57,9 +58,10 @@ from graphreader.agent.events import (
 from graphreader.agent.follow_up import exchange_texts
 from graphreader.agent.ranking import fuse_rankings
 from graphreader.agent.state import CALLS, CITATIONS, Costs, Plain, add_costs, add_seen, path_result
-from graphreader.documents import KeyElementRef
+from graphreader.documents import AtomicFact, KeyElementRef
 from graphreader.errors import BudgetError, DecisionError, ReplyError
 from graphreader.llm.protocols import folded
+from graphreader.outline import shortened
 from graphreader.reading import FunctionCall, Stopped
 from graphreader.store.search import SearchResult
 from graphreader.text.lines import Span
@@ -72,6 +74,7 @@ MOST_NAMES = 4  # names of an unanswered question that are sought
 STALLED = 2  # turns in a row without a finding, after which paths explore
 FEWEST_PATHS = 2
 MOST_COUNTED = 5_000  # chunks that are counted for the size of the texts
+SUMMARY = 80  # characters of the outcome of an earlier action
 NODES_A_NEED = 10  # key elements that are searched for each need
 
 
@@ -130,8 +133,11 @@ class AdaptiveNodes:
         number = state["turn"] + 1
         # The first search is none of the decision's actions.
         latest = map(_summary, state["results"], task.results) if number > 1 else ()
-        chosen = [] if decision.is_final or not task.turns else decision.actions[:MAX_ACTIONS]
-        calls = [FunctionCall(one.function, one.argument, "", f"turn {number}") for one in chosen]
+        is_last = decision.is_final or not task.turns
+        # Chunks come first: in full, they need the room most.
+        chosen = [] if is_last else sorted(decision.actions[:MAX_ACTIONS], key=_is_search)
+        at = f"turn {number}"
+        calls = [FunctionCall(one.function, argument_text(one), "", at) for one in chosen]
         for call in calls:
             runtime.stream_writer(FunctionChosen(OWN_PATH, call.at, call))
         noted: AdaptiveState = {
@@ -173,8 +179,7 @@ class AdaptiveNodes:
             return [places[id(one)] for one in valid if id(one) in places]
 
         draft = decision.model_dump(include={"answer", "explanation", "confidence", "notes"})
-        new = range(len(kept), len(noted["findings"]))
-        draft["rests_on"] = list(dict.fromkeys([*named(decision.rests_on), *new]))
+        draft["rests_on"] = named(decision.rests_on)
         draft["conflicts"] = [[one.about, named(one.findings)] for one in decision.conflicts]
         return {**update, "draft": draft, "stopped": stopped, "error": error}
 
@@ -263,6 +268,7 @@ class AdaptiveNodes:
         }
         writer = ResultWriter(state["documents"], state["read"], state["seen"])
         results = list[Result](state["results"])
+        known = {"", *state["notebook"].splitlines()}  # with which the paths began
         for path in paths:
             passages = [
                 _quoted(writer, quote, chunk)
@@ -270,7 +276,8 @@ class AdaptiveNodes:
                 if (chunk := chunks.get((quote["document_id"], quote["chunk"])))
             ]
             action = f"exploration from {path['initial_node']}"
-            results.append({"action": action, "passages": passages, "text": path["notebook"]})
+            new = [one for one in path["notebook"].splitlines() if one not in known]
+            results.append({"action": action, "passages": passages, "text": "\n".join(new)})
         read = [chunk for path in paths for chunk in path["read"]]
         return {
             "documents": writer.documents,
@@ -367,12 +374,16 @@ class AdaptiveNodes:
     ) -> tuple[list[KeptFinding], list[Plain]]:
         """The new findings, and the run's quotes with the verified quotes of the findings.
 
-        A quote from a fact that was `shown` becomes the sentence that the fact comes from.
+        A quote from a fact that a turn has shown becomes the sentence that the fact comes from.
         """
         numbers = [passage_number(one.passage) for one in decision.findings]
         cited = list(dict.fromkeys(passages[number] for number in numbers if number in passages))
         texts = await asyncio.gather(*map(self._context.explorer.chunk, cited))
         chunks = dict(zip(cited, texts, strict=True))
+        seen = add_seen(state["seen"], {one["chunk"]: one["facts"] for one in shown})
+        of_cited = {id_: seen[id_] for id_ in cited if id_ in seen}
+        groups = await self._context.explorer.shown_texts((), of_cited)
+        facts = {group.chunk.id: group.facts for group in groups}
         known = {one["text"] for one in state["findings"]}
         findings: list[KeptFinding] = []
         quotes = state["quotes"]
@@ -383,8 +394,8 @@ class AdaptiveNodes:
             known.add(text)
             chunk, place = chunks.get(passages.get(number, "")), None
             if chunk and not (located := add_quotes([], chunk, [one.quote])):
-                parts = [passage for passage in shown if passage["number"] == number]
-                located = add_quotes([], chunk, (), _sources(one.quote, parts, chunk.text))
+                sources = _sources(one.quote, facts.get(chunk.id, ()), chunk.text)
+                located = add_quotes([], chunk, (), sources)
             if chunk and located:
                 quotes = [*quotes, *(quote for quote in located if quote not in quotes)]
                 place = quotes.index(located[0])
@@ -432,6 +443,10 @@ def _is_progress(state: AdaptiveState, decision: Turn, findings: Sequence[KeptFi
     return not before or not before <= set(map(folded, decision.needs))
 
 
+def _is_search(action: Action) -> bool:
+    return not action.function.endswith("_chunk")
+
+
 def _citations(finding: KeptFinding) -> list[int]:
     """The numbers of the quotes of a finding, from 1."""
     return [place + 1 for place in quotes_of(finding)]
@@ -445,25 +460,23 @@ def _whole(shown: Sequence[ShownPassage]) -> list[str]:
     return [one["chunk"] for one in shown if one["whole"]]
 
 
-def _sources(quote: str, passages: Sequence[ShownPassage], text: str) -> Iterator[Span]:
-    """Yield the spans of the sentences on which the shown facts with a quote rest.
+def _sources(quote: str, facts: Sequence[AtomicFact], text: str) -> Iterator[Span]:
+    """Yield the spans of the sentences on which the facts with a quote rest.
 
     Facts of older graphs have none: their sentences are sought in the `text` of the chunk.
     """
-    for passage in passages:
-        facts = listed_facts(passage)
-        for fact, span in zip(facts, passage.get("spans", [None] * len(facts)), strict=True):
-            if locate(quote, fact):
-                found = (span[0], span[1]) if span else NumberedSentences(text).span_of(fact, ())
-                if found:
-                    yield found
+    for fact in facts:
+        if locate(quote, fact.attributed):
+            span = fact.span_in_chunk or NumberedSentences(text).span_of(fact.text, ())
+            if span:
+                yield span
 
 
 def _summary(result: Result, shown: Result) -> str:
     """The action with the numbers of the passages of its result that were shown."""
     numbers = " ".join(f"[{one['number']}]" for one in shown["passages"])
-    nothing = "no room was left" if result["passages"] else "nothing new"
-    return f"{result['action']}: {numbers or nothing}"
+    nothing = "no room was left" if result["passages"] else shortened(result["text"], SUMMARY)
+    return f"{result['action']}: {numbers or nothing or 'nothing new'}"
 
 
 def _quoted(writer: ResultWriter, quote: Plain, chunk: str) -> ShownPassage:
