@@ -1,5 +1,5 @@
 // The first chunks of a document in their order, each with its summary, or without one with its
-// first fact or the beginning of its text; and the headings of the document.
+// longest of its first facts or the beginning of its text; and the headings of the document.
 MATCH (d:Document {id: $document, corpus: $corpus})
 WHERE $scope IS NULL OR d.id IN $scope
 CALL (d) {
@@ -9,7 +9,8 @@ CALL (d) {
   CALL (c) {
     WITH c WHERE c.summary IS NULL
     MATCH (c)-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
-    WITH f ORDER BY f.index LIMIT 1
+    WITH f ORDER BY f.index LIMIT 4
+    WITH f ORDER BY size(f.text) DESC LIMIT 1
     RETURN collect(f.text) AS facts
   }
   RETURN collect({

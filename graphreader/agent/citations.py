@@ -14,6 +14,7 @@ from graphreader.reading import NO_PASSAGE, NOT_IN_THE_TEXTS, Citation, Reading
 from graphreader.text.lines import Span
 from graphreader.text.matching import locate
 from graphreader.text.question import parse_question
+from graphreader.text.scripts import HAN_RUN
 from graphreader.text.sentences import language_of
 
 NO_CITATIONS: Mapping[str, Any] = {"citations": [], "claims": [], "contradictions": []}
@@ -22,7 +23,8 @@ CONTRADICTION_QUOTES = 2  # quotes that a contradiction must cite: one for each 
 CLAIMS_IN_NOTE = 3  # unsupported claims that a note quotes; further claims are only counted
 
 _GAP = re.compile(r"\s*(?:\[?(?:\.{3,}|…+)\]?)\s*")
-_SHORTEST_PIECE = 12  # characters; a shorter piece between ellipses proves nothing
+_SHORTEST_PIECE = 12  # characters; a shorter piece between ellipses proves nothing ...
+_SHORTEST_HAN_PIECE = 5  # ... or if it has Han characters
 
 
 def add_quotes(
@@ -46,23 +48,31 @@ def add_quotes(
 
 
 def passages(quote: str, text: str, page_starts: Sequence[int] = ()) -> list[tuple[int, int]]:
-    """Find the spans of a quote, or of its pieces between ellipses, each behind the one before.
+    """Find the spans of a quote, or of its pieces between ellipses, in their order if possible.
 
-    None if a piece is missing there.
+    Pieces that are too short are left out; if another one is missing, nothing is found.
     """
     whole = locate(quote, text, page_starts)
     if whole:
         return [whole]
-    pieces = [piece for piece in _GAP.split(quote) if piece]
-    if len(pieces) < 2 or any(len(piece) < _SHORTEST_PIECE for piece in pieces):
-        return []
+    pieces = pieces_of(quote)
     spans: list[tuple[int, int]] = []
-    for piece in pieces:
-        span = locate(piece, text, page_starts, first=spans[-1][1] if spans else 0)
+    for piece in pieces if len(pieces) > 1 or pieces != [quote] else []:
+        after = spans[-1][1] if spans else 0
+        span = locate(piece, text, page_starts, first=after) or locate(piece, text, page_starts)
         if not span:
             return []
         spans.append(span)
     return spans
+
+
+def pieces_of(quote: str) -> list[str]:
+    """Split a quote at its ellipses, and leave out pieces that are too short; one is whole."""
+    pieces = _GAP.split(quote)
+    if len(pieces) == 1:
+        return pieces
+    shortest = _SHORTEST_HAN_PIECE if HAN_RUN.search(quote) else _SHORTEST_PIECE
+    return [one for one in pieces if len(one) >= shortest]
 
 
 def ranked(reading: Reading) -> Reading:

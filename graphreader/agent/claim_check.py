@@ -1,8 +1,8 @@
 """The check of an answer's doubtful claims (ours: the paper's answer has no citations).
 
 A claim is doubtful if it cites no quote, or has a number (of two digits or more) or a name that
-stands nowhere in the chunks of its quotes. One decision sees these claims with all quotes, their
-speakers and the sentences next to them.
+stands nowhere in the chunks of its quotes. One decision sees these claims with their quotes, else
+with the nearest in words, their speakers and the sentences next to them.
 """
 
 import re
@@ -24,10 +24,15 @@ from graphreader.text.sentences import language_of, sentence_spans
 from graphreader.text.words import terms_of
 
 MOST_FACTS = 500  # facts of a chunk among which a speaker is sought
+NEAREST = 6  # quotes that are shown for a claim without any
 LONGEST_NEXT = 300  # characters before and after a quote
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")  # a date of a fact, as the program writes it
 _ROMAN = re.compile(r"[ivxlc]+")  # Act III follows from the order of the text
+_SPOKEN = re.compile(
+    r"(?i)\b(?:ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|hundred|thousand|million"
+    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty)\b|[十百千]"
+)
 _NUMBER = re.compile(r"\d+(?:[.,]?\d+)+")  # a digit alone is often a word in the text
 
 
@@ -47,33 +52,44 @@ async def check_claims(
     ]
     if not doubtful:
         return decision, {}
+    unsure = [decision.claims[number] for number in doubtful]
+    shown = sorted({n for one in unsure for n in one.citations or _nearest(one, quotes)})
+    numbers = {n: number for number, n in enumerate(shown, 1)}  # as the task has them
     every = {one.id: range(MOST_FACTS) for one in found.values()}
-    shown_texts = await context.explorer.shown_texts((), every)
-    facts = {(one.chunk.document_id, one.chunk.index): one.facts for one in shown_texts}
-    evidence = tuple(
-        _evidence(quote, found.get(place), facts.get(place, ()))
-        for quote, place in zip(quotes, places, strict=True)
+    groups = await context.explorer.shown_texts((), every)
+    facts = {(one.chunk.document_id, one.chunk.index): one.facts for one in groups}
+    task = ClaimCheckTask(
+        question,
+        decision.answer,
+        decision.explanation,
+        tuple(_shown(one, [numbers[n] for n in one.citations]) for one in unsure),
+        tuple(_evidence(quotes[n - 1], chunks[n - 1], facts.get(places[n - 1], ())) for n in shown),
     )
-    claims = tuple(map(_shown, (decision.claims[number] for number in doubtful)))
-    task = ClaimCheckTask(question, decision.answer, decision.explanation, claims, evidence)
     try:
-        check, shown, costs = await context.decide(task)
+        check, task, costs = await context.decide(task)
     except DecisionError as error:
         return decision, wasted_costs(error, task.phase)
+    known = dict(enumerate(shown[: len(task.evidence)], 1))
     changed = {
-        doubtful[one.number - 1]: one for one in check.claims if 1 <= one.number <= len(claims)
+        doubtful[one.number - 1]: CitedClaim(
+            claim=one.claim, citations=[known[n] for n in one.citations if n in known]
+        )
+        for one in check.claims
+        if 1 <= one.number <= len(doubtful)
     }
-    return with_valid_citations(_changed(decision, check, changed, shown), len(quotes)), costs
+    return with_valid_citations(_changed(decision, check, changed), len(quotes)), costs
 
 
-def _changed(
-    decision: Answer, check: ClaimCheck, changed: Mapping[int, Any], shown: ClaimCheckTask
-) -> Answer:
+def _nearest(claim: CitedClaim, quotes: Sequence[Citation]) -> list[int]:
+    """The numbers of the quotes that share most words with a claim."""
+    terms = terms_of(claim.claim)
+    shared = {n: len(terms & terms_of(one.quote)) for n, one in enumerate(quotes, 1)}
+    return sorted(shared, key=lambda n: -shared[n])[:NEAREST]
+
+
+def _changed(decision: Answer, check: ClaimCheck, changed: Mapping[int, CitedClaim]) -> Answer:
     """The answer with the checked claims; a check can only lower the confidence."""
-    claims = list(decision.claims)
-    for place, new in changed.items():
-        citations = [n for n in new.citations if n <= len(shown.evidence)]
-        claims[place] = CitedClaim(claim=new.claim, citations=citations)
+    claims = [changed.get(place, one) for place, one in enumerate(decision.claims)]
     update: dict[str, Any] = {"claims": claims}
     if check.confidence == "likely":
         update["confidence"] = "likely"
@@ -93,9 +109,10 @@ def _lacks_support(
         for part in (chunk.text if chunk else "", quote.quote, quote.document, quote.heading or "")
     )
     wide = f"{known} {question}"
-    has_digits = any(map(str.isdigit, known))  # a transcript may write all numbers as words
-    numbers = set(_NUMBER.findall(_ISO_DATE.sub("", claim.claim))) if has_digits else set()
-    if numbers - set(_NUMBER.findall(wide)):
+    texts = "".join(chunk.text for _, chunk in cited if chunk)
+    are_spoken = _SPOKEN.search(texts) and not any(map(str.isdigit, texts))  # as in a transcript
+    numbers = set(_NUMBER.findall(_ISO_DATE.sub("", claim.claim)))
+    if not are_spoken and numbers - set(_NUMBER.findall(wide)):
         return True
     if language_of(claim.claim) != language_of(wide):
         return False
@@ -129,6 +146,6 @@ def _evidence(quote: Citation, chunk: Chunk | None, facts: Sequence[AtomicFact])
     return Evidence(", ".join(parts), " ".join(filter(None, around)))
 
 
-def _shown(claim: CitedClaim) -> str:
-    cited = ", ".join(map(str, claim.citations))
+def _shown(claim: CitedClaim, numbers: Sequence[int]) -> str:
+    cited = ", ".join(map(str, numbers))
     return f"{folded(claim.claim)} (quotes: {cited or 'none'})"

@@ -108,7 +108,7 @@ def test_actions(ask: Ask) -> None:
         )
 
     run = ask(act, answer())
-    search, node, subsequent, chunk, outline = run.tasks[1].results
+    subsequent, chunk, search, node, outline = run.tasks[1].results  # chunks come first
 
     assert "Delta met Epsilon here." in search["passages"][0]["text"]
     assert [one["text"] for one in node["passages"]] == [
@@ -133,7 +133,7 @@ def test_search_for_names(ask: Ask) -> None:
 
     assert ["Gamma met Delta here." in passage["text"] for passage in both["passages"]] == [True]
     assert both["text"] == ""
-    assert one["text"].endswith("No passage has Omega.")
+    assert one["text"].endswith("None of these passages has Omega.")
 
 
 # A search only names what was shown whole before; a chunk that is asked for is printed again.
@@ -141,7 +141,7 @@ def test_nothing_twice_unasked(ask: Ask) -> None:
     run = ask(
         lambda task: turn(("search", QUESTION), ("read_chunk", number_of(task, QUOTE))), answer()
     )
-    again, read = run.tasks[1].results
+    read, again = run.tasks[1].results  # chunks come first
 
     assert not again["passages"]
     assert again["text"].startswith("Shown before: [")
@@ -197,6 +197,17 @@ def test_notebook(ask: Ask) -> None:
     assert [one.supported for one in run.reading.claims] == [True, False, False]
 
 
+# The answer rests on the findings that it names, of the last turn, too; on all if it names none.
+def test_rests_on(ask: Ask) -> None:
+    first = turn(("search", "Zeta"), findings=[finding("1.0", text="First.")])
+    last = [finding("1.0", text="Second."), finding("1.0", text="Third.")]
+
+    for numbers, claims in (([2], ["Second."]), ([1, 3], ["First.", "Third."]), ([], ["First."])):
+        run = ask(first, answer(*last, rests_on=numbers))
+        assert [one.text for one in run.reading.claims][: len(claims)] == claims
+        assert len(run.reading.claims) == (len(numbers) or 3)
+
+
 # A model words facts in its own way: a quote from a fact that was shown cites the sentence behind
 # it; one that stands neither in a fact nor in the text cites nothing.
 def test_quotes_of_facts(
@@ -209,11 +220,15 @@ def test_quotes_of_facts(
     texts = world.write_files(tmp_path, {"ring": [QUOTE]})
     with world.reader(neo4j, corpus, world.scripted({}, script)) as reader:
         reader.ingest(texts)
-        run = Run(neo4j, corpus, [answer(finding("1.0", fact), finding("1.0", "Here Alpha fled."))])
+        last = answer(finding("1.0", fact), finding("1.0", "Here Alpha fled."))
+        run = Run(neo4j, corpus, [last])
+        later = Run(neo4j, corpus, [turn(("search", "Omega")), last])  # of an earlier turn
         reader.delete(everything=True)
 
     assert f"- {fact}" in run.results(0)
-    assert [one.quote for one in run.reading.citations] == [QUOTE]
+    assert fact not in later.results(1)
+    for one in (run, later):
+        assert [citation.quote for citation in one.reading.citations] == [QUOTE]
 
 
 # The last turn says so, and must answer; so must one after the budget is used up.
@@ -271,7 +286,9 @@ def test_paths_where_needs_stay_open(ask: Ask) -> None:
 
     assert len(run.tasks) == 4
     assert {one.initial_node for one in run.reading.paths} >= {"question", "Delta"}
-    assert any("exploration from" in one["action"] for one in run.tasks[3].results)
+    explored = [one for one in run.tasks[3].results if "exploration from" in one["action"]]
+    assert explored
+    assert not any("Alpha met Beta: " in one["text"] for one in explored)  # as the turns know it
 
 
 # A finding can be struck by its number; a contradiction between findings has the quotes of both.

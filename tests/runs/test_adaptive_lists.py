@@ -89,7 +89,8 @@ def test_count(letters: tuple[Any, str]) -> None:
         "No key element is named “zebra”. The texts do not have the words “zebra”."
     )
     assert both["text"] == (
-        "1 fact with the names Ada Quist and Bo Lind, in 1 passage of 1 document."
+        "1 fact with the names Ada Quist and Bo Lind, in 1 passage of 1 document.\n"
+        "[1] letters: 1 fact in 1 passage"
     )
     assert part["text"].startswith("2 facts with the name Oslo, in 2 passages of 1 document.")
     assert part["action"] == "count(Oslo, within 2023-06..2023-07)"

@@ -77,6 +77,7 @@ def run(neo4j: Settings, ring: str, monkeypatch: pytest.MonkeyPatch) -> Sweep:
         return Run(neo4j, ring, first, ways, **changes)
 
     monkeypatch.setattr(sweep, "MOST_AT_ONCE", 100)  # tokens: two passages or three
+    monkeypatch.setattr(sweep, "MOST_IN_FULL", 0)
     return start
 
 
@@ -98,6 +99,17 @@ def test_everything_is_read(run: Sweep) -> None:
     assert any(coverage in note for note in swept.reading.notes)
     last = [one for one in swept.events if isinstance(one, SweepProgress)][-1]
     assert (last.read, last.passages, last.entries) == (7, 7, 7)
+
+
+# Passages that fit the next prompt stand there in full, and nothing else is asked.
+def test_short_texts(run: Sweep, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "MOST_IN_FULL", 5_000)
+    short = run(sweeping())
+    results = short.turns[1].values()["results"]
+
+    assert not short.collected
+    assert all(sentence in results for sentence in world.RING)
+    assert "All 7 passages, in full." in results
 
 
 # A scope is a document or a part of one by its numbers, or names and words: the others are counted.
@@ -164,6 +176,20 @@ def test_failures(run: Sweep) -> None:
     assert "7 entries" in halved.turns[1].values()["results"]
 
 
+# After a sweep that read the texts no paths explore, however many turns bring nothing.
+def test_no_paths_after_it(run: Sweep) -> None:
+    def take(task: TurnTask) -> Turn:
+        searching = Turn(actions=[Action(function="search", argument="Omega")], needs=["Omega"])
+        if not task.notebook.findings:
+            return sweeping()
+        return searching if task.turns > 3 else Turn(answer="Seven did.")
+
+    swept = run(sweeping(), {TurnTask: take})
+
+    assert swept.reading.usage.calls > 5
+    assert [path.initial_node for path in swept.reading.paths] == ["question"]
+
+
 # Entries about one thing become one finding with all places and quotes; what no group names stays.
 def test_groups(run: Sweep) -> None:
     def group(task: GroupTask) -> Grouped:
@@ -187,6 +213,7 @@ def test_resumed(
     neo4j: Settings, ring: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweep, "MOST_AT_ONCE", 100)
+    monkeypatch.setattr(sweep, "MOST_IN_FULL", 0)
 
     def take(task: TurnTask) -> Turn:
         return Turn(findings=[], answer="Seven.") if task.notebook.findings else sweeping()

@@ -13,7 +13,7 @@ from graphreader.agent.context import Limits, RunContext
 from graphreader.agent.decisions import Answer, CheckedClaim, CitedClaim, ClaimCheck
 from graphreader.agent.follow_up import EARLIER_TOKENS, earlier_exchange
 from graphreader.agent.tasks import AnswerTask, ClaimCheckTask, PlanTask
-from graphreader.documents import Chunk
+from graphreader.documents import AtomicFact, Chunk, ChunkFacts
 from graphreader.errors import BudgetError
 from graphreader.offline.exploration import plan
 from graphreader.reading import Citation, Reading
@@ -125,6 +125,37 @@ async def test_when_there_is_a_check() -> None:
     assert [one["answered"] for one, _ in outcomes] == [True, False, True, True]
     assert claims_of(outcomes[1][0]) == [(FOUNDED.claim, [WORDS[0]]), (BORN.claim, [])]
     assert outcomes[3][0]["confidence"] == "likely"
+
+
+class OneText(DeletedTexts):
+    """A corpus of one chunk, with the facts that were taken from it."""
+
+    def __init__(self, text: str, *facts: AtomicFact) -> None:
+        self.chunk, self.facts = Chunk("c", 0, "talk", "d0", 0, len(text), text, 9), facts
+
+    async def chunks(self, places: Sequence[tuple[str, int]]) -> list[Chunk]:
+        return [self.chunk]
+
+    async def shown_texts(self, read: Any, seen: Any) -> list[Any]:
+        return [ChunkFacts(self.chunk, self.facts)]
+
+
+# Numbers that a transcript writes as words are not looked for; where it has figures, they are. The
+# speaker of a quote is the speaker of a fact from its sentence.
+@pytest.mark.parametrize(("text", "checks"), [("It cost fourteen point six.", 0), ("3 cost 6.", 1)])
+async def test_spoken_numbers(text: str, checks: int) -> None:
+    chunk = Chunk("c", 0, "talk", "d0", 0, 9, text, 9)
+    corpus = OneText(text, AtomicFact("f", chunk, 0, text, (), 0, len(text), speaker="Ida"))
+    quote = replace(QUOTES[0], quote=text, document_id="d0", end=len(text))
+    claim = CitedClaim(claim="It cost 14.6.", citations=[1])
+    decider = ScriptedDecider({ClaimCheckTask: checked_by()})
+    context = RunContext(cast(Any, corpus), decider, cast(Any, None), Limits())
+    answer = ANSWER.model_copy(update={"claims": [claim]})
+
+    await checked_answer(context, "How much?", answer, [quote])
+
+    assert len(decider.asked) == checks
+    assert all("Ida speaks" in task.evidence[0].label for task in decider.asked)
 
 
 # If the check fails, the answer stands, and a note names the claim.

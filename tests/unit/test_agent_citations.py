@@ -33,7 +33,13 @@ def test_ellipses() -> None:
     ]
     assert passages("The assault at Paris ensued ... the army won.", text) == []
     assert passages("The ... north.", text) == []
-    assert passages("The army withdrew ... The assault at Paris ensued", text) == []
+    assert passages("The army withdrew ... The assault at Paris ensued", text) == [
+        (49, 66),
+        (0, 27),
+    ]
+    assert passages("The army withdrew ... days ... Paris", text) == [(49, 66)]
+    chinese = "石猴拜了四方，又称美猴王。众猴大喜，都来朝拜。"
+    assert passages("众猴大喜，…石猴拜了四方…王", chinese) == [(13, 18), (0, 6)]
     assert passages("The assault at Paris ... assault at Paris ensued", text) == []
 
 

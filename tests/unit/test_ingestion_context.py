@@ -89,6 +89,8 @@ def test_own_times() -> None:
     moved = placed(document, "I moved to Lyon in 2019.", "Anna moved to Lyon in 2019.")
     short = placed(document, "I moved to Lyon in 2019.", "Anna moved to Lyon.")
 
+    century = replace(moved, text="It was built in the 15th century.", when="1401/1500")
+    assert century.attributed == "Anna: It was built in the 15th century."
     assert (moved.speaker, moved.when) == ("Anna", "2019")
     assert moved.attributed == "Anna moved to Lyon in 2019."
     assert (short.when, short.attributed) == ("", "Anna moved to Lyon.")

@@ -35,6 +35,7 @@ def sentences(text: str) -> list[str]:
         "Apples, e.g. Cox, i.e. Cox's Orange Pippin vs. Bramley, are sour.",
         "George W. Bush and J.R.R. Tolkien wrote to J.-P. Sartre on Oct. 5 about Node.js.",
         "They waited ... and waited.",
+        "Bolesław (b. 1127 – d. 7 May 1201) had a son (d. Paris, aft. 1143).| Plan b.| He",
         "1. First comes the flour.",
         "Er kam am 3. Mai 1931, z. B. Ada, in die Str. 5.| Es war alt.",
         "« Bonjour ! » et il partit.| « Non. »| Il partit.| »Nein«",

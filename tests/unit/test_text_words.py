@@ -129,6 +129,9 @@ def test_sentences(sentences: list[str]) -> None:
 def test_names() -> None:
     text = "then Ju\u0308rgen Sta\u0308hl met Élodie Ōno and Ирина Волкова in Αθήνα"
 
+    assert names_of("Abu al-Hasan saw Charles II the Bald in St. Peter's Basilica the Germans") == [
+        *("Abu al-Hasan", "Charles II the Bald", "St. Peter", "St. Peter's Basilica", "Germans")
+    ]
     assert names_of(text) == [*("Ju\u0308rgen Sta\u0308hl", "Élodie Ōno", "Ирина Волкова", "Αθήνα")]
 
 

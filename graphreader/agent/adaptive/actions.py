@@ -254,7 +254,8 @@ def totals(mentions: Sequence[Mentions], shown: Sequence[ChunkFacts[Chunk]]) -> 
         if one.chunks > number:
             least = "At least " if one.at_least else ""
             verb = "is" if number == 1 else "are"
-            lines.append(f"{least}{one.chunks} passages have {one.name}, {number} {verb} shown.")
+            passages = "passage has" if one.chunks == 1 else "passages have"
+            lines.append(f"{least}{one.chunks} {passages} {one.name}, {number} {verb} shown.")
     return lines
 
 

@@ -24,6 +24,7 @@ from graphreader.usage import Phase
 
 LEAST_ROOM = 900  # tokens of findings that every prompt has room for
 BESIDE_FINDINGS = 1_500  # tokens of a prompt with the findings of a sweep, without these
+BESIDE_GROUPS = 900  # tokens of a prompt that puts findings together, without these
 MOST_ROUNDS = 3  # rounds in which a list of findings is put together
 MOST_AT_ONCE = 3000  # tokens of findings that one decision puts together
 
@@ -81,14 +82,16 @@ def room_of(window: int, *, swept: bool = False) -> int:
 
 
 def finding_lines(
-    findings: Sequence[KeptFinding], quotes: Sequence[Plain], room: int
+    findings: Sequence[KeptFinding], quotes: Sequence[Plain], room: int, *, swept: bool = False
 ) -> tuple[list[str], int]:
     """Write findings in at most `room` tokens; returns the lines, and how many have no room.
 
-    A long notebook has no quotes, then only the names and places of things that have a name.
+    The many of a sweep, or of a long notebook, have no quotes; if they are still too long, things
+    that have a name only this and their places.
     """
     lines: list[str] = []
-    for line in (_with_quote, _with_places, _named):
+    forms = (_with_quote, _with_places, _named)
+    for line in forms[swept:]:
         lines = [line(one, quotes) for one in findings]
         if count("\n".join(lines)) <= room:
             return lines, 0
@@ -115,12 +118,13 @@ def _with_quote(finding: KeptFinding, quotes: Sequence[Plain]) -> str:
     texts = [quotes[place]["quote"] for place in quotes_of(finding)]
     terms = terms_of(finding["text"]) if len(texts) > 1 else frozenset()
     best = max(texts, key=lambda text: len(terms & terms_of(text)), default="")
-    quote = f": “{best}”" if best else ""
+    quote = f": “{best}”" if best else ": no quote"
     return f"{finding['text']} [{finding['passage']}{quote}]"
 
 
 def _with_places(finding: KeptFinding, _: Sequence[Plain]) -> str:
-    return f"{finding['text']} [{finding['passage']}]"
+    lacks = "" if quotes_of(finding) else ": no quote"
+    return f"{finding['text']} [{finding['passage']}{lacks}]"
 
 
 def _named(finding: KeptFinding, quotes: Sequence[Plain]) -> str:
@@ -187,7 +191,7 @@ async def put_together(
     kept, costs = list(enumerate(findings)), Costs()
     for number in range(MOST_ROUNDS):
         before = len(kept)
-        most = min(context.limits.window // 2, MOST_AT_ONCE)
+        most = min(context.limits.window - BESIDE_GROUPS, MOST_AT_ONCE)
         parts = list(batches(kept, most, _size))
         if len(parts) > 1:  # what may be one thing comes together
             alike = sorted(kept, key=lambda pair: fold(pair[1].get("item", "")))

@@ -85,7 +85,8 @@ def first_state(question: str) -> AdaptiveState:
 
 def notebook_of(state: AdaptiveState, window: int) -> Notebook:
     """The notebook for prompts: each finding with its passages, and its quote if there is room."""
-    room = room_of(window, swept=bool(state.get("swept")))
-    lines, first = finding_lines(state["findings"], state["quotes"], room)
+    swept = bool(state.get("swept"))
+    room = room_of(window, swept=swept)
+    lines, first = finding_lines(state["findings"], state["quotes"], room, swept=swept)
     needs, absent = tuple(state["needs"]), tuple(state["absent"])
     return Notebook(needs, absent, tuple(lines), state["thoughts"], first)

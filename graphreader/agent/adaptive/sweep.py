@@ -26,6 +26,7 @@ from graphreader.errors import BudgetError, CutOffError, DecisionError, WindowEr
 from graphreader.llm.protocols import Decision, Task, folded
 from graphreader.store.records import ChunkPlace, CorpusPart
 from graphreader.text.sentences import sentence_spans
+from graphreader.tokens import count
 from graphreader.usage import Phase
 
 MOST_PLACES = 50_000  # chunks that a sweep looks at: 100 million tokens of the longest
@@ -33,7 +34,9 @@ MOST_WITH = 10_000  # facts and passages that are found for one word of a scope
 PROMPT_TOKENS = 800  # of one decision, without the passages
 TEXTS_AT_ONCE = 50  # texts that are requested from the graph at once
 NAMED = 10  # passages that the coverage names
-LEAST_POINTS, POINT_TOKENS = 3, 45  # points of a summary that one decision gives; their length
+LEAST_POINTS = 3  # points of a summary that one decision gives
+POINT_TOKENS, TOKENS_A_POINT = 45, 150  # the length of a point, and of the text that it stands for
+MOST_IN_FULL = 8_000  # tokens of passages that a run may read itself, in one prompt
 MOST_AT_ONCE = 6_000  # tokens of passages in one decision: in a longer text a model overlooks more
 
 _OR = re.compile(r"\s+or\s+|\s*[,;|/，；、]\s*|\s*或者?\s*", re.IGNORECASE)
@@ -92,15 +95,16 @@ class CollectTask(Task[Collected]):
 class SweepResult:
     """The outcome of a sweep: findings, the run's quotes, a sentence on its coverage, the cost.
 
-    `read` are the ids of the chunks that were read.
+    `read` has the ids of the chunks that were read, by number. `texts` are chunks that were not
+    read here, since they fit the next prompt of the run.
     """
 
     coverage: str
+    texts: list[ChunkInDocument] = field(default_factory=list)
     findings: list[KeptFinding] = field(default_factory=list)
     quotes: list[Plain] = field(default_factory=list)
-    read: list[str] = field(default_factory=list)
+    read: dict[str, str] = field(default_factory=dict)
     costs: Costs = field(default_factory=lambda: Costs())
-    is_refused: bool = False
 
 
 class Sweep:
@@ -125,8 +129,13 @@ class Sweep:
         self._chunks: dict[str, ChunkInDocument] = {}  # by number
         self._done = self._total = self._entries = self._points = 0
 
-    async def run(self, action: Action, quotes: Sequence[Plain], room: int) -> SweepResult:
-        """Read every passage in the scope of the action; findings shall fit `room` tokens."""
+    async def run(
+        self, action: Action, quotes: Sequence[Plain], room: int, spare: int = 0
+    ) -> SweepResult:
+        """Read every passage in the scope of the action; findings shall fit `room` tokens.
+
+        Passages of at most `spare` tokens in all are returned instead, for the run's next prompt.
+        """
         limits = self._context.limits
         places, scope = await self._scope(action.within)
         windows = list(batches(places, tokens_at_once(limits.window), lambda one: one.tokens))
@@ -134,18 +143,21 @@ class Sweep:
         if not places:
             return SweepResult(f"Nothing to read{scope}.")
         if limits.sweep == "never":
-            return SweepResult("This run may not sweep.", is_refused=True)
+            return SweepResult("This run may not sweep.")
         if size > limits.sweep_tokens:
             refused = SweepRefused(OWN_PATH, action.argument, len(places), size, len(windows))
             self._announce(refused)
             return SweepResult(
                 f"No sweep: it would read {len(places):,} passages, {size:,} tokens, by "
                 f"{len(windows):,} calls. More than {limits.sweep_tokens:,} tokens must be "
-                f"allowed: --sweep-tokens {size}.",
-                is_refused=True,
+                f"allowed: --sweep-tokens {size}."
             )
+        if size <= min(spare, MOST_IN_FULL):
+            await self._texts(places)
+            coverage = f"All {len(places):,} passages{scope}, in full."
+            return SweepResult(coverage, list(self._chunks.values()))
         self._total = len(places)
-        self._points = max(LEAST_POINTS, room // POINT_TOKENS // len(windows))
+        self._points = room // POINT_TOKENS // len(windows)
         # All texts come first: decisions that are requested in one order are kept by it.
         await self._texts(places)
         outcomes = await asyncio.gather(*(self._read(action.argument, one) for one in windows))
@@ -156,7 +168,7 @@ class Sweep:
             things, cost = await put_together(self._context, self._question, findings, room)
             costs = add_costs(costs, cost)
         ids = {self._number(one.document_id, one.index): one.id for one in places}
-        read = [id_ for number, id_ in ids.items() if number not in outcome.failed]
+        read = {number: id_ for number, id_ in ids.items() if number not in outcome.failed}
         parts = [
             f"{len(read):,} of {len(places):,} passages read{scope}, {size:,} tokens",
             f"{len(findings)} entries about {len(things)} things",
@@ -167,7 +179,7 @@ class Sweep:
             more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
             reason = outcome.failed[failed[0]].rstrip(".")
             parts.append(f"not read: {', '.join(failed[:NAMED])}{more} ({reason})")
-        return SweepResult(f"{'; '.join(parts)}.", things, kept, read, costs)
+        return SweepResult(f"{'; '.join(parts)}.", [], things, kept, read, costs)
 
     async def _scope(self, within: str) -> tuple[list[ChunkPlace], str]:
         """Return the places in a scope, and a phrase about it: documents and parts, or words."""
@@ -196,10 +208,7 @@ class Sweep:
         numbers = [self._number(one.document_id, one.index) for one in places]
         chunks = {number: self._chunks[number] for number in numbers if number in self._chunks}
         passages = tuple(
-            SweptPassage(
-                number, " › ".join(filter(None, [one.document, *one.heading_path])), one.text
-            )
-            for number, one in chunks.items()
+            SweptPassage(number, _title(one), one.text) for number, one in chunks.items()
         )
         outcome = await self._collect(what, passages) if passages else _Outcome([], {}, {})
         self._done += len(places)
@@ -209,7 +218,9 @@ class Sweep:
 
     async def _collect(self, what: str, passages: tuple[SweptPassage, ...]) -> "_Outcome":
         """Collect the entries of a window, in halves if it is long; a failure is tried again."""
-        task = CollectTask(self._question, what, passages, self._points)
+        size = sum(count(one.text) for one in passages)
+        points = max(LEAST_POINTS, min(self._points, size // TOKENS_A_POINT))
+        task = CollectTask(self._question, what, passages, points)
         costs = Costs()
         for is_last in (False, True):
             try:
@@ -256,6 +267,11 @@ class _Outcome:
             {**self.failed, **other.failed},
             add_costs(self.costs, other.costs),
         )
+
+
+def _title(chunk: ChunkInDocument) -> str:
+    end = "" if chunk.subsequent else "(end of the document)"
+    return " › ".join(filter(None, [chunk.document, *chunk.heading_path, end]))
 
 
 def _failed(passages: Sequence[SweptPassage], error: Exception) -> dict[str, str]:

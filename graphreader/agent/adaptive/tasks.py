@@ -113,7 +113,8 @@ class TurnTask(Task[Turn]):
 
     Its choices are the passages of all results, in turn the best of each; a result names those that
     did not fit. `turns` is the number of turns left; `earlier` is the exchange that the question
-    follows up, or empty. `texts` is a sentence about the size of the texts, in the first turn.
+    follows up, or empty. `texts` is a sentence about the size of the texts, in the first turn;
+    `room` is the number of tokens for the results of the next turn.
     """
 
     prompt = "adaptive_turn"
@@ -128,6 +129,7 @@ class TurnTask(Task[Turn]):
     turns: int
     earlier: str = ""
     texts: str = ""
+    room: int = 0
 
     def values(self) -> dict[str, str]:
         """Question, notebook with the actions so far, results, and the actions still possible."""
@@ -172,7 +174,7 @@ class TurnTask(Task[Turn]):
     def _outlook(self) -> str:
         if not self.turns:
             return "This is the last turn: answer now, with what there is."
-        left = f"Turns left after this one: {self.turns}."
+        left = f"Turns left after this one: {self.turns}, with {self.room} tokens of results each."
         return f"{self.texts}\n{left}" if self.texts else left
 
 

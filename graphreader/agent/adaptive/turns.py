@@ -1,13 +1,16 @@
 """The nodes of mode `adaptive`: a search, turns of a decision and its actions, the answer."""
 
 import asyncio
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
+from functools import reduce
 from itertools import chain
 
 from langgraph.runtime import Runtime
 
+from graphreader import tokens
 from graphreader.agent.adaptive.actions import (
     NOTHING,
     PASSAGES_AT_FIRST,
@@ -43,7 +46,7 @@ from graphreader.agent.adaptive.tasks import (
     passage_number,
 )
 from graphreader.agent.answering import AnswerStream, checked_answer
-from graphreader.agent.citations import add_quotes
+from graphreader.agent.citations import add_quotes, pieces_of
 from graphreader.agent.context import Limits, RunContext, Update, wasted_costs
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.events import (
@@ -57,8 +60,17 @@ from graphreader.agent.events import (
 )
 from graphreader.agent.follow_up import exchange_texts
 from graphreader.agent.ranking import fuse_rankings
-from graphreader.agent.state import CALLS, CITATIONS, Costs, Plain, add_costs, add_seen, path_result
-from graphreader.documents import AtomicFact, KeyElementRef
+from graphreader.agent.state import (
+    CALLS,
+    CITATIONS,
+    Costs,
+    Plain,
+    Seen,
+    add_costs,
+    add_seen,
+    path_result,
+)
+from graphreader.documents import AtomicFact, ChunkFacts, ChunkInDocument, KeyElementRef
 from graphreader.errors import BudgetError, DecisionError, ReplyError
 from graphreader.llm.protocols import folded
 from graphreader.outline import shortened
@@ -74,8 +86,12 @@ MOST_NAMES = 4  # names of an unanswered question that are sought
 STALLED = 2  # turns in a row without a finding, after which paths explore
 FEWEST_PATHS = 2
 MOST_COUNTED = 5_000  # chunks that are counted for the size of the texts
+BESIDE_RESULTS = 1_300  # tokens of a prompt without notebook and results
 SUMMARY = 80  # characters of the outcome of an earlier action
 NODES_A_NEED = 10  # key elements that are searched for each need
+
+_NUMBERS = r"\[\d{1,3}(?:\s*[,;、–-]\s*\d{1,3})*\]"
+_FINDING_NUMBERS = re.compile(rf"\s*{_NUMBERS}(?:\s*[,;、–-]?\s*{_NUMBERS})*")
 
 
 class AdaptiveNodes:
@@ -157,7 +173,7 @@ class AdaptiveNodes:
             "notebook": notebook,
             "passages": passages,
             "read": list(dict.fromkeys([*state["read"], *_whole(shown)])),
-            "seen": add_seen(state["seen"], {one["chunk"]: one["facts"] for one in shown}),
+            "seen": _seen(state["seen"], shown),
             "functions": [*state["functions"], *map(asdict, calls)],
             "pending": [action.model_dump() for action in chosen],
             "results": [],
@@ -193,7 +209,7 @@ class AdaptiveNodes:
         outcomes = iter(await runner.run([one for one in actions if one.function != "sweep"]))
         writer = ResultWriter(state["documents"], state["read"], state["seen"])
         findings, quotes, read = state["findings"], state["quotes"], state["read"]
-        swept, costs = state.get("swept", []), Costs()
+        swept, passages, costs = state.get("swept", []), {**state["passages"]}, Costs()
         notes, results, ids = list[str](), list[Result](state["results"]), list[str]()
         window = self._context.limits.window
         for action in actions:
@@ -211,15 +227,20 @@ class AdaptiveNodes:
                 writer.number,
                 runtime.stream_writer,
             )
-            result = await sweep.run(action, quotes, room_of(window, swept=True))
-            results.append({"action": text, "passages": [], "text": result.coverage})
+            room = room_of(window, swept=True)
+            spare = room - tokens.count(state["notebook"]) if len(actions) == 1 else 0
+            result = await sweep.run(action, quotes, room, spare)
+            hits = [ChunkFacts(one) for one in result.texts]
+            outcome = Outcome(hits, result.coverage, in_full=True)
+            results.append(writer.result(text, outcome, is_search=False))
+            passages |= result.read
             ids.append("")
             costs = add_costs(costs, result.costs)
             notes.append(f"Sweep for “{folded(action.argument)}”: {result.coverage}")
-            if not result.is_refused:
+            if result.read:
                 swept = [*swept, result.coverage]
                 findings = [*findings, *result.findings]
-                quotes, read = result.quotes or quotes, [*read, *result.read]
+                quotes, read = result.quotes or quotes, [*read, *result.read.values()]
         room = room_of(window, swept=bool(swept))
         if not costs and is_long(findings, room):
             findings, costs = await put_together(self._context, state["question"], findings, room)
@@ -235,6 +256,7 @@ class AdaptiveNodes:
             "pending": [],
             "findings": findings,
             "quotes": quotes,
+            "passages": passages,
             "read": list(dict.fromkeys(read)),
             "swept": swept,
             "notes": notes,
@@ -298,11 +320,14 @@ class AdaptiveNodes:
             )
             for about, sides in draft.get("conflicts", [])
         ]
+        confidence = draft["confidence"] if draft["answer"].strip() else "not in the texts"
+        if confidence == "stated" and chosen and not any(map(quotes_of, chosen)):
+            confidence = "likely"  # nothing that it rests on was found in the texts
         decision = Answer(
             analysis=draft["notes"],
             answer=draft["answer"],
-            explanation=draft["explanation"],
-            confidence=draft["confidence"] if draft["answer"].strip() else "not in the texts",
+            explanation=_FINDING_NUMBERS.sub("", draft["explanation"]),
+            confidence=confidence,
             claims=claims,
             contradictions=contradictions,
         )
@@ -355,14 +380,17 @@ class AdaptiveNodes:
 
     def _task(self, state: AdaptiveState) -> TurnTask:
         left = self._context.limits.calls - state["turn"] - 1
+        window = self._context.limits.window
+        notebook = notebook_of(state, window)
         return (TurnTask if left > 0 else LastTurnTask)(
             question=state["question"],
-            notebook=notebook_of(state, self._context.limits.window),
+            notebook=notebook,
             actions=tuple(state["actions"]),
             results=tuple(state["results"]),
             turns=max(0, left),
             earlier=state.get("earlier", ""),
             texts="" if state["turn"] else state.get("texts", ""),
+            room=max(0, window - BESIDE_RESULTS - tokens.count(notebook.shown())),
         )
 
     async def _verify(
@@ -380,11 +408,12 @@ class AdaptiveNodes:
         cited = list(dict.fromkeys(passages[number] for number in numbers if number in passages))
         texts = await asyncio.gather(*map(self._context.explorer.chunk, cited))
         chunks = dict(zip(cited, texts, strict=True))
-        seen = add_seen(state["seen"], {one["chunk"]: one["facts"] for one in shown})
+        seen = _seen(state["seen"], shown)
         of_cited = {id_: seen[id_] for id_ in cited if id_ in seen}
         groups = await self._context.explorer.shown_texts((), of_cited)
         facts = {group.chunk.id: group.facts for group in groups}
-        known = {one["text"] for one in state["findings"]}
+        struck = {*decision.struck}
+        known = {one["text"] for n, one in enumerate(state["findings"], 1) if n not in struck}
         findings: list[KeptFinding] = []
         quotes = state["quotes"]
         for one, number in zip(decision.findings, numbers, strict=True):
@@ -392,14 +421,15 @@ class AdaptiveNodes:
             if not text or text in known:
                 continue
             known.add(text)
-            chunk, place = chunks.get(passages.get(number, "")), None
-            if chunk and not (located := add_quotes([], chunk, [one.quote])):
-                sources = _sources(one.quote, facts.get(chunk.id, ()), chunk.text)
-                located = add_quotes([], chunk, (), sources)
-            if chunk and located:
+            chunk, places = chunks.get(passages.get(number, "")), list[int]()
+            if chunk:
+                located = _located(one.quote, chunk, facts.get(chunk.id, ()))
                 quotes = [*quotes, *(quote for quote in located if quote not in quotes)]
-                place = quotes.index(located[0])
-            findings.append({"text": text, "passage": number, "quote": place})
+                places = [quotes.index(quote) for quote in located]
+            kept: KeptFinding = {"text": text, "passage": number, "quote": None}
+            if places:
+                kept |= {"quote": places[0], "more": places[1:]}
+            findings.append(kept)
         return findings, quotes
 
     def _announce(self, shown: Sequence[ShownPassage], runtime: Runtime[None]) -> None:
@@ -456,8 +486,24 @@ def _searched(query: str) -> str:
     return action_text(Action(function="search", argument=query))
 
 
+def _seen(before: Seen, shown: Sequence[ShownPassage]) -> Seen:
+    """The facts that the run was shown; several results may show facts of one chunk."""
+    own = ({one["chunk"]: one["facts"]} for one in shown)
+    return reduce(add_seen, own, before)
+
+
 def _whole(shown: Sequence[ShownPassage]) -> list[str]:
     return [one["chunk"] for one in shown if one["whole"]]
+
+
+def _located(quote: str, chunk: ChunkInDocument, facts: Sequence[AtomicFact]) -> list[Plain]:
+    """The verified quotes of a chunk for a quote from it, or for pieces from it and its facts."""
+    located = add_quotes([], chunk, [quote])
+    for piece in [] if located else pieces_of(quote):
+        own = add_quotes([], chunk, [piece])
+        own = own or add_quotes([], chunk, (), _sources(piece, facts, chunk.text))
+        located += [one for one in own if one not in located]
+    return located
 
 
 def _sources(quote: str, facts: Sequence[AtomicFact], text: str) -> Iterator[Span]:
