@@ -2,6 +2,7 @@
 
     python -m benchmarks.queries                                    10,000 and 100,000 facts
     python -m benchmarks.queries --sizes 10000 100000 1000000       about an hour
+    python -m benchmarks.queries --sizes 120000 --scopes 1 150      in a scope of documents, too
 
 Corpora of all sizes are in one database. Prints a table of the median and the
 95th percentile of each query, the growth of the latter relative to the square root of the size,
@@ -26,7 +27,7 @@ from statistics import quantiles
 from neo4j import GraphDatabase
 
 from benchmarks import bare_loop, chronicle
-from benchmarks.chronicle import Chronicle, InstantDecider, InstantEmbedder
+from benchmarks.chronicle import CHUNKS_A_DOCUMENT, Chronicle, InstantDecider, InstantEmbedder
 from benchmarks.ingest import opened
 from benchmarks.measured import Clock
 from benchmarks.sides import Bench
@@ -35,10 +36,12 @@ from graphreader.agent.exploration import MAX_NEIGHBORS
 from graphreader.agent.planning import MAX_RELATED, SEARCH_LIMIT, SMALL_GRAPH
 from graphreader.agent.ranking import CHUNKS_PER_PAGE
 from graphreader.ingestion.extraction import key_elements
+from graphreader.scope import Scope
 from graphreader.settings import load_environment
 from graphreader.store.catalog import Catalog
 from graphreader.store.connection import Connection
 from graphreader.store.explorer import GraphExplorer
+from graphreader.store.records import DocumentsInScope
 
 FACTS_A_CHUNK = 20
 HUBS = 20
@@ -70,15 +73,18 @@ class Sample:
     places: list[tuple[str, int]] = field(default_factory=list)
 
     @classmethod
-    async def of(cls, connection: Connection, corpus: str, texts: Chronicle) -> "Sample":
-        """Draw chunks, and take the names of their facts."""
+    async def of(
+        cls, connection: Connection, corpus: str, texts: Chronicle, documents: int = 0
+    ) -> "Sample":
+        """Draw chunks of the first `documents`, or of all, and take the names of their facts."""
         dice, decider = random.Random(1), InstantDecider(texts)
-        first = decider._starts[0]
-        drawn = [decider.facts_of(first + dice.randrange(texts.chunks)) for _ in range(100)]
+        first, chunks = decider._starts[0], documents * CHUNKS_A_DOCUMENT or texts.chunks
+        drawn = [decider.facts_of(first + dice.randrange(chunks)) for _ in range(100)]
         await decider.aclose()
         names = [name for facts in drawn for _, elements in facts for name in elements]
         hubs = [chronicle.name(rank) for rank in range(1, HUBS + 1)]
-        explorer = GraphExplorer(connection, corpus)
+        scope = await _first(connection, corpus, documents) if documents else None
+        explorer = GraphExplorer(connection, corpus, scope)
         sample = cls(explorer, InstantEmbedder(corpus), dice, names, hubs)
         for hub in hubs:
             groups = (await explorer.facts(sample.id(hub))).groups[:CHUNKS_PER_PAGE]
@@ -94,6 +100,11 @@ class Sample:
     def node(self) -> str:
         """A node as a path comes to it."""
         return self.id(self.dice.choice(self.names))
+
+    @property
+    def nodes(self) -> list[str]:
+        """A hundred nodes."""
+        return list(dict.fromkeys(self.node for _ in range(400)))[:100]
 
     @property
     def hub(self) -> str:
@@ -139,6 +150,13 @@ class Sample:
         return self.explorer.neighbors(node, [], read, self.related, self.vector, MAX_NEIGHBORS)
 
 
+async def _first(connection: Connection, corpus: str, documents: int) -> DocumentsInScope:
+    """The scope of the first documents of a corpus."""
+    known = await Catalog(connection).documents(corpus)
+    ids = tuple(one.id for one in sorted(known, key=lambda one: one.title)[:documents])
+    return await Catalog(connection).in_scope(corpus, Scope(ids))
+
+
 Look = Callable[[Sample], Awaitable[object]]
 
 LOOKS: dict[str, tuple[float, Look]] = {
@@ -157,7 +175,7 @@ LOOKS: dict[str, tuple[float, Look]] = {
     "is it a small corpus?": (10, lambda s: s.explorer.has_at_most(SMALL_GRAPH)),
     "profiles of 100 nodes": (
         10,
-        lambda s: s.explorer.profiles([s.node for _ in range(100)]),
+        lambda s: s.explorer.profiles(s.nodes),
     ),
     "facts of a node": (10, lambda s: s.explorer.facts(s.node, s.related)),
     "facts of a hub": (10, lambda s: s.explorer.facts(s.hub, s.related)),
@@ -199,11 +217,12 @@ def load(bench: Bench, facts: int) -> tuple[str, Chronicle]:
 
 
 async def measure(
-    bench: Bench, corpora: Sequence[tuple[str, Chronicle]]
+    bench: Bench, corpora: Sequence[tuple[str, Chronicle]], scopes: Sequence[int]
 ) -> dict[str, list[tuple[float, float]]]:
-    """The median and the 95th percentile of each look-up at each size, in milliseconds."""
+    """The median and 95th percentile of each look-up at each size and scope, in milliseconds."""
     connection = await Connection.open(bench.address)
     samples = [await Sample.of(connection, corpus, texts) for corpus, texts in corpora]
+    samples += [await Sample.of(connection, *corpora[-1], documents) for documents in scopes]
     results = {}
     for name, (_, look) in LOOKS.items():
         taken: list[list[float]] = [[] for _ in samples]
@@ -228,24 +247,28 @@ async def _calls(look: Look, sample: Sample, number: int) -> list[float]:
     return times
 
 
-def table(sizes: Sequence[int], results: dict[str, list[tuple[float, float]]]) -> str:
+def table(
+    sizes: Sequence[int], scopes: Sequence[int], results: dict[str, list[tuple[float, float]]]
+) -> str:
     """A row for each look-up."""
     root = sqrt(sizes[-1] / sizes[0])
     heads = [
         "look-up",
         *(f"{size:,} facts: p50, p95" for size in sizes),
+        *(f"{number:,} documents of these: p50, p95" for number in scopes),
         "p95 aimed at",
         f"growth (below {root:.1f})",
         "reached",
     ]
     lines = [heads, ["---"] * len(heads)]
     for name, times in results.items():
-        aim, growth = LOOKS[name][0], times[-1][1] / times[0][1]
-        held = times[-1][1] <= aim and (len(sizes) == 1 or growth < root)
+        most = times[len(sizes) - 1][1]
+        aim, growth = LOOKS[name][0], most / times[0][1]
+        held = most <= aim and (len(sizes) == 1 or growth < root)
         lines.append(
             [
                 name,
-                *(f"{half:.1f}, {most:.1f} ms" for half, most in times),
+                *(f"{half:.1f}, {slow:.1f} ms" for half, slow in times),
                 f"{aim:.0f} ms",
                 f"{growth:.1f}",
                 "yes" if held else "no",
@@ -258,6 +281,9 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000], help="in facts")
+    parser.add_argument(
+        "--scopes", type=int, nargs="+", default=[], help="in documents of the largest size"
+    )
     chosen = parser.parse_args()
     sizes = sorted(chosen.sizes)
     load_environment()
@@ -268,8 +294,8 @@ def main() -> None:
     ):
         corpora = [load(bench, size) for size in sizes]
         bench.rest()
-        results = asyncio.run(measure(bench, corpora))
-    print(f"\n{table(sizes, results)}")
+        results = asyncio.run(measure(bench, corpora, chosen.scopes))
+    print(f"\n{table(sizes, chosen.scopes, results)}")
 
 
 if __name__ == "__main__":

@@ -187,7 +187,8 @@ class GraphExplorer:
 
     async def profiles(self, ids: Sequence[str]) -> dict[str, Profile]:
         """Return the profiles of nodes by id; deleted nodes are left out."""
-        rows = await self._rows("profiles", ids=list(ids), compared=COMPARED, titles=TITLES)
+        name = self._by_documents("profiles")
+        rows = await self._rows(name, ids=list(ids), compared=COMPARED, titles=TITLES)
         return {
             row["id"]: Profile(
                 frozenset(name.casefold() for name in (row["name"], *row["aliases"])),
@@ -226,7 +227,7 @@ class GraphExplorer:
         neighbor; `read` are ids of chunks.
         """
         rows = await self._rows(
-            "neighbors",
+            self._by_documents("neighbors"),
             id=node,
             visited=list(visited),
             read=list(read),
@@ -336,6 +337,11 @@ class GraphExplorer:
             rows = await self._read("sample_of_words", many=MANY, sample=SAMPLE)
             self._frequent = FrequentWords.of(**rows[0]) if rows else FrequentWords()
         return self._frequent
+
+    def _by_documents(self, name: str) -> str:
+        """The name of a statement; of few documents, one that goes through all of their facts."""
+        is_small = self.documents is not None and self.documents.is_small
+        return f"{name}_in_documents" if is_small else name
 
     async def _in_scope(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Return key elements with the names and counts of the scope, if there is one."""

@@ -20,7 +20,7 @@ class DocumentsInScope:
 
     @property
     def is_small(self) -> bool:
-        """Whether all vectors of these documents are compared, without an index."""
+        """Whether a search looks at all facts or vectors of these documents, without an index."""
         return self.chunks <= SCANNED_CHUNKS
 
 

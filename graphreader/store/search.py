@@ -406,9 +406,8 @@ async def as_in_scope(
     if documents is None:
         return groups
     ids = list({row["id"]: None for row in chain(*groups)})
-    rows = await connection.read(
-        "read/elements_in_scope", corpus=corpus, ids=ids, scope=documents.ids
-    )
+    name = "read/elements_in_documents" if documents.is_small else "read/elements_in_scope"
+    rows = await connection.read(name, corpus=corpus, ids=ids, scope=documents.ids)
     known = {row["id"]: row for row in rows[0]["rows"]}
     return [[row | known[row["id"]] for row in group if row["id"] in known] for group in groups]
 

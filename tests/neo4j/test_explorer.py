@@ -1,6 +1,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
+from random import Random
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from graphreader.documents import Heading
 from graphreader.offline.embedder import OfflineEmbedder, embedding_of
 from graphreader.outline import OutlineEntry
+from graphreader.scope import Scope
 from graphreader.store.connection import Connection, Row, statement
 from graphreader.store.explorer import (
     FACTS_AHEAD,
@@ -16,6 +18,8 @@ from graphreader.store.explorer import (
 )
 from graphreader.store.key_elements import KeyElementMerges, StoredMerge
 from graphreader.store.records import (
+    SCANNED_CHUNKS,
+    DocumentsInScope,
     Neighbor,
     NodeFacts,
 )
@@ -191,6 +195,61 @@ async def test_neighbors_that_lead_on(
     assert await ways("C", "A", "B") == {"F": (False, False), "X": (True, True)}
 
 
+# In a scope a key element has the neighbors that it has in a corpus of these documents alone. If
+# they are few, all their facts are gone through: other documents cost nothing, and names, wordings
+# and counts are equal to what the facts of each key element say.
+@both_versions
+async def test_neighbors_in_a_scope(
+    profiling: Profiling, writer: GraphWriter, other: GraphWriter
+) -> None:
+    dice, names = Random(7), [f"{letter}-name" for letter in "abcdefgh"]
+    drawn = [dice.sample(names, 1 + n % 3) for n in range(24)]
+    facts: list[Facts] = [{f"{n}: {', '.join(own)}.": own} for n, own in enumerate(drawn)]
+    parts = [(f"{n} ", one) for n, one in enumerate(facts)]
+    (chunk, *_) = await write(writer, "one", parts)
+    await write(other, "one", parts)
+    few, many = (
+        DocumentsInScope(Scope(), [chunk.document_id], chunks)
+        for chunks in (SCANNED_CHUNKS, SCANNED_CHUNKS + 1)
+    )
+
+    async def found(corpus: str, documents: DocumentsInScope | None = None) -> list[list[Neighbor]]:
+        explorer = GraphExplorer(profiling, corpus, documents)
+        node = {one.name.casefold(): one.id for one in await explorer.busiest_nodes(9)}
+        places = [group.chunk for group in (await explorer.facts(node["a-name"])).groups]
+        read = [one.id for one in places if one.index % 2]
+        visited = [node[name] for name in names[1:3]]
+        profiling.hits = 0
+        return [
+            [
+                replace(one, id="")
+                for one in await explorer.neighbors(node["a-name"], nodes, seen, [], vector, 5)
+            ]
+            for nodes, seen, vector in (
+                ([], [], None),
+                ([], read, [0.5] * 256),
+                (visited, read, None),
+            )
+        ]
+
+    alone = await found(other.corpus)
+    before, hits = await found(writer.corpus, few), profiling.hits
+    await write(
+        writer, "two", [("x", {f"{n}.": [one.upper() for one in names] for n in range(300)})]
+    )
+
+    assert [len(one) for one in alone] == [5, 5, 4]
+    assert before == await found(writer.corpus, few) == alone
+    assert 0 < profiling.hits <= 1.1 * hits
+    assert await found(writer.corpus, many) == alone
+    by_documents, by_nodes = (GraphExplorer(profiling, writer.corpus, one) for one in (few, many))
+    ids = [one.id for one in await by_nodes.busiest_nodes(9)]
+    assert await by_documents.profiles(ids) == await by_nodes.profiles(ids)
+    elements = await by_documents.elements(ids)
+    assert elements == await by_nodes.elements(ids)
+    assert {one.aliases for one in elements} == {(name,) for name in names}
+
+
 # A neighbor's similarity is the cosine of its embedding and what is looked for; 0 without either.
 @both_versions
 async def test_neighbors_are_compared_with_a_vector(
@@ -214,24 +273,30 @@ async def test_neighbors_are_compared_with_a_vector(
 # A hub gives a bounded answer: first the facts that name a related node, wherever they stand, and
 # through them its first neighbors; then others. It says how many there are. A node that is no hub
 # gives all of its facts, whatever is related.
-async def test_hubs_give_what_is_related(writer: GraphWriter, explorer: GraphExplorer) -> None:
+async def test_hubs_give_what_is_related(
+    connection: Connection, writer: GraphWriter, explorer: GraphExplorer
+) -> None:
     size = 3 * FACTS_OF_A_NODE
     chalk = {"The hub was built of chalk.": ["hub", "chalk"], "Chalk is soft.": ["chalk", "soft"]}
     late = {"The hub burnt in winter.": ["hub", "winter"]}
-    await write(writer, "t", [("x ", {**chalk, **about("hub", size)}), ("y", late)])
+    (chunk, _) = await write(writer, "t", [("x ", {**chalk, **about("hub", size)}), ("y", late)])
+    scope = DocumentsInScope(Scope(), [chunk.document_id], 2)
+    inside = GraphExplorer(connection, writer.corpus, scope)
     await write(writer, "u", [("z", about("other", FACTS_OF_A_NODE))])
     node = await node_ids(writer)
     related = [node[name] for name in ("winter", "chalk", "soft", "hub", "other")]
     plain = await explorer.facts(node["hub"])
     found = await explorer.facts(node["hub"], ["no such id", *related, node["chalk"]])
     beside = await neighbors(explorer, node["hub"], related=tuple(related), limit=7)
+    within = await neighbors(inside, node["hub"], related=tuple(related), limit=7)
     small = await explorer.facts(node["other"], [node["other spoke 7"]])
 
     assert plain.total == found.total == size + 2
     assert len(texts(plain)) == len(set(texts(found))) == FACTS_OF_A_NODE
     assert {"The hub was built of chalk.", "The hub burnt in winter."} <= set(texts(found))
-    assert {one.name for one in beside[:2]} == {"chalk", "winter"}
-    assert len(beside) == 7
+    for found_there in (beside, within):
+        assert {one.name for one in found_there[:2]} == {"chalk", "winter"}
+        assert len(found_there) == 7
     assert small.total == len(texts(small)) == FACTS_OF_A_NODE
     assert len(await neighbors(explorer, node["other"], limit=5000)) == FACTS_OF_A_NODE
 

@@ -87,6 +87,7 @@ OF_THE_CORPUS = {"corpus", "sample_of_words", "elements"}
 SEARCHED = ("by_vector", "passages_by_vector")
 
 STATEMENT = re.compile(r'(?:_read|_rows)\(\s*"(\w+)"|"read/(\w+)"')
+OF_FEW_DOCUMENTS = re.compile(r'_by_documents\("(\w+)"')
 
 
 # Every statement by which the agent reads a corpus keeps to the documents of the scope.
@@ -95,6 +96,8 @@ def test_every_statement_has_the_scope(dialect: str) -> None:
     found = STATEMENT.findall(getsource(explorer) + getsource(search))
     names = {one or other for one, other in found}
     names |= {f"{how}_{what}" for how in ("search", "scan") for what in SEARCHED}
+    for one in OF_FEW_DOCUMENTS.findall(getsource(explorer)):
+        names |= {one, f"{one}_in_documents"}
 
     assert len(names) > 25
     assert {one for one in names if "$scope" not in statement(f"read/{one}", dialect)} == (
