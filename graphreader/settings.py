@@ -271,6 +271,11 @@ class Settings(BaseSettings):
         description="whether mode `adaptive` reads all texts in scope for a question about the "
         "whole: `auto`, `always` or `never`",
     )
+    second_try: bool = Field(
+        False,
+        description="whether mode `adaptive` explores the graph once more, without its notes, "
+        "before it gives an answer that is only likely",
+    )
     sweep_tokens: int = Field(
         100_000, ge=1, description="most tokens of texts that a sweep may read"
     )

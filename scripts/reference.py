@@ -114,7 +114,8 @@ def _type(annotation: Any) -> str:
         return _type(next(one for one in get_args(annotation) if one is not type(None)))
     if get_origin(annotation) is Literal:
         return " or ".join(f"`{value}`" for value in get_args(annotation))
-    names = {int: "integer", float: "number", str: "text", Path: "path", SecretStr: "secret"}
+    names = {bool: "`true` or `false`", int: "integer", float: "number", str: "text"}
+    names |= {Path: "path", SecretStr: "secret"}
     return names[annotation]
 
 

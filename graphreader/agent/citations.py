@@ -60,7 +60,7 @@ def passages(quote: str, text: str, page_starts: Sequence[int] = ()) -> list[tup
     for piece in pieces if len(pieces) > 1 or pieces != [quote] else []:
         after = spans[-1][1] if spans else 0
         span = locate(piece, text, page_starts, first=after) or locate(piece, text, page_starts)
-        if not span:
+        if not span or any(span[0] < end and start < span[1] for start, end in spans):
             return []
         spans.append(span)
     return spans

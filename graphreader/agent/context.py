@@ -42,7 +42,7 @@ class Limits:
     """N and the call limit of the paper (section 4.1), and the window of one prompt in tokens.
 
     `sweep` says whether mode `adaptive` may read all texts for a question, and `sweep_tokens` how
-    many tokens of them at most.
+    many tokens of them at most; `second_try`, whether it explores before an answer that is likely.
     """
 
     initial_nodes: int = 5
@@ -50,6 +50,7 @@ class Limits:
     window: int = 4096
     sweep: SweepChoice = "auto"
     sweep_tokens: int = 100_000
+    second_try: bool = False
 
     @property
     def path_decisions(self) -> int:

@@ -67,7 +67,7 @@ class Mode:
         """The limits of a run: the limits that are set, else the mode's own limits."""
         paths, calls = settings.initial_nodes or self.paths, settings.calls or self.calls
         sweep = settings.sweep, settings.sweep_tokens
-        return Limits(paths, calls, settings.window, *sweep)
+        return Limits(paths, calls, settings.window, *sweep, settings.second_try)
 
     def agent(self, saver: Saver | None) -> Agent:
         """The graph; its LangGraph context is a `RunContext`."""

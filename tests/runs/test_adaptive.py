@@ -188,7 +188,9 @@ def test_notebook(ask: Ask) -> None:
     second, third = (task.values()["notebook"] for task in run.tasks[1:])
 
     assert f"[1] Alpha met Beta. [1.0: “{QUOTE}”]" in second
-    assert "[2] Alpha met Omega. [1.0]\n[3] Somebody met somebody. [7.7]" in second
+    assert (
+        "[2] Alpha met Omega. [1.0: no quote]\n[3] Somebody met somebody. [7.7: no quote]" in second
+    )
     assert "Missing:\n- where they met" in second
     assert "Perhaps Beta." in second
     assert "search(Zeta): [" in third
@@ -289,6 +291,26 @@ def test_paths_where_needs_stay_open(ask: Ask) -> None:
     explored = [one for one in run.tasks[3].results if "exploration from" in one["action"]]
     assert explored
     assert not any("Alpha met Beta: " in one["text"] for one in explored)  # as the turns know it
+
+
+# A second try explores without the notes before a likely answer; the answer of the turn after it
+# counts, likely or not. Without the setting, or where the answer is stated, there is none.
+def test_second_try(ask: Ask) -> None:
+    likely = answer(finding("1.0"), confidence="likely", needs=["whom Delta met"])
+    read: list[ChunkTask] = []
+
+    def chunk(task: ChunkTask) -> Any:
+        read.append(task)
+        return world.chunk("termination", "Delta met Epsilon.", [])
+
+    tried = ask(likely, likely, chunk=chunk, second_try=True)
+    usual, sure = ask(likely), ask(answer(finding("1.0")), second_try=True)
+
+    assert [len(one.tasks) for one in (tried, usual, sure)] == [2, 1, 1]
+    assert read[0].notebook == ""
+    assert "first answer, likely: Beta It says so." in tried.tasks[1].actions
+    assert any(one["action"] == "exploration from Delta" for one in tried.tasks[1].results)
+    assert (tried.reading.answer, tried.reading.confidence) == ("Beta", "likely")
 
 
 # A finding can be struck by its number; a contradiction between findings has the quotes of both.

@@ -10,18 +10,20 @@ from langgraph.types import Checkpointer, Send
 
 from graphreader.agent.adaptive.state import OWN_PATH, AdaptiveState
 from graphreader.agent.adaptive.tasks import PATH_CALLS
-from graphreader.agent.adaptive.turns import STALLED, AdaptiveNodes
+from graphreader.agent.adaptive.turns import PATHS_NEED, STALLED, AdaptiveNodes
 from graphreader.agent.context import NodeFunction, RunContext
 from graphreader.agent.exploration import Exploration, initial_path_state
 from graphreader.agent.graph import PATH_NODES, compile_path, path_functions
 from graphreader.agent.state import AgentInput, AgentOutput
 
-PATHS_NEED = 2  # turns that must be left so that paths pay
-
 TURN_NODES = ("search", "turn", "act", "choose_nodes", "join_paths", "answer")
 ADAPTIVE_NODES = (*TURN_NODES, *PATH_NODES)
 
-AFTER_TURN: dict[Any, str] = {"actions": "act", "answer": "answer"}
+AFTER_TURN: dict[Any, str] = {
+    "actions": "act",
+    "answer": "answer",
+    "a second try": "choose_nodes",
+}
 AFTER_ACTIONS: dict[Any, str] = {"turn": "turn", "two turns without progress": "choose_nodes"}
 
 
@@ -72,8 +74,10 @@ async def after_search(state: AdaptiveState) -> str:
 
 # Asynchronous, because LangGraph runs other routes in a thread (see `agent.graph`).
 async def after_turn(state: AdaptiveState) -> str:
-    """The node after a turn: the answer, or its actions."""
-    return "answer" if state["stopped"] else "actions"
+    """The node after a turn: the answer, its actions, or paths before an answer that is likely."""
+    if state["stopped"]:
+        return "answer"
+    return "actions" if state["pending"] else "a second try"
 
 
 async def after_actions(state: AdaptiveState) -> str:
@@ -85,10 +89,15 @@ async def after_actions(state: AdaptiveState) -> str:
 
 
 async def send_needed_paths(state: AdaptiveState) -> list[Send] | str:
-    """Send a path from each node, with the notebook and the read chunks; else take a turn."""
+    """Send a path from each node, with the notebook and the read chunks; else take a turn.
+
+    Paths of a second try begin without them.
+    """
     sends = []
+    is_second = state.get("first_answer")
     for number, node in enumerate(state["nodes"], OWN_PATH + 1):
         path = initial_path_state(state, number, node)
-        path["notebook"], path["read"] = state["notebook"], state["read"]
+        if not is_second:
+            path["notebook"], path["read"] = state["notebook"], state["read"]
         sends.append(Send("explore", path))
     return sends or "turn"

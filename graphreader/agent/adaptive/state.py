@@ -23,7 +23,8 @@ class AdaptiveState(RunState, total=False):
     shown, by number. `turn` counts the turns that were taken, `stalled` the latest ones without a
     finding; `pending` are the actions of the latest, `thoughts` its notes. `swept` are the
     sweeps so far, each by the sentence on its coverage. `draft` is the final answer before its
-    claims are checked. The fields of a path (`PathState`) stand for the turns.
+    claims are checked, `first_answer` the likely answer before a second try. The fields of a path
+    (`PathState`) stand for the turns.
     """
 
     path: int
@@ -50,6 +51,7 @@ class AdaptiveState(RunState, total=False):
     stalled: int
     own_costs: Costs
     draft: dict[str, Any]
+    first_answer: str
 
 
 def first_state(question: str) -> AdaptiveState:

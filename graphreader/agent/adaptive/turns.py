@@ -2,10 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
-from functools import reduce
 from itertools import chain
 
 from langgraph.runtime import Runtime
@@ -19,6 +18,7 @@ from graphreader.agent.adaptive.actions import (
     argument_text,
     totals,
 )
+from graphreader.agent.adaptive.evidence import shown_facts, verified_findings
 from graphreader.agent.adaptive.notebook import (
     KeptFinding,
     is_long,
@@ -43,10 +43,8 @@ from graphreader.agent.adaptive.tasks import (
     ShownPassage,
     Turn,
     TurnTask,
-    passage_number,
 )
 from graphreader.agent.answering import AnswerStream, checked_answer
-from graphreader.agent.citations import add_quotes, pieces_of
 from graphreader.agent.context import Limits, RunContext, Update, wasted_costs
 from graphreader.agent.decisions import Answer, CitedClaim, CitedContradiction
 from graphreader.agent.events import (
@@ -65,26 +63,22 @@ from graphreader.agent.state import (
     CITATIONS,
     Costs,
     Plain,
-    Seen,
     add_costs,
-    add_seen,
     path_result,
 )
-from graphreader.documents import AtomicFact, ChunkFacts, ChunkInDocument, KeyElementRef
+from graphreader.documents import ChunkFacts, KeyElementRef
 from graphreader.errors import BudgetError, DecisionError, ReplyError
 from graphreader.llm.protocols import folded
 from graphreader.outline import shortened
 from graphreader.reading import FunctionCall, Stopped
 from graphreader.store.search import SearchResult
-from graphreader.text.lines import Span
-from graphreader.text.matching import locate
-from graphreader.text.numbered_sentences import NumberedSentences
 from graphreader.text.question import asked_names
 
 SEARCHES = ("search", "read_node", "read_neighbor_node", "count", "list", "sweep")
 MOST_NAMES = 4  # names of an unanswered question that are sought
 STALLED = 2  # turns in a row without a finding, after which paths explore
 FEWEST_PATHS = 2
+PATHS_NEED = 2  # turns that must be left so that paths pay
 MOST_COUNTED = 5_000  # chunks that are counted for the size of the texts
 BESIDE_RESULTS = 1_300  # tokens of a prompt without notebook and results
 SUMMARY = 80  # characters of the outcome of an earlier action
@@ -145,7 +139,7 @@ class AdaptiveNodes:
         self._announce(shown, runtime)
         passages = state["passages"] | {one["number"]: one["chunk"] for one in shown}
         kept = [one for n, one in enumerate(state["findings"], 1) if n not in {*decision.struck}]
-        findings, quotes = await self._verify(state, decision, passages, shown)
+        findings, quotes = await verified_findings(self._context, state, decision, passages, shown)
         number = state["turn"] + 1
         # The first search is none of the decision's actions.
         latest = map(_summary, state["results"], task.results) if number > 1 else ()
@@ -173,7 +167,7 @@ class AdaptiveNodes:
             "notebook": notebook,
             "passages": passages,
             "read": list(dict.fromkeys([*state["read"], *_whole(shown)])),
-            "seen": _seen(state["seen"], shown),
+            "seen": shown_facts(state["seen"], shown),
             "functions": [*state["functions"], *map(asdict, calls)],
             "pending": [action.model_dump() for action in chosen],
             "results": [],
@@ -187,6 +181,10 @@ class AdaptiveNodes:
         }
         if chosen:
             return update
+        if self._is_first_try(state, decision, task):
+            answer = folded(f"{decision.answer} {decision.explanation}")
+            first = f"first answer, likely: {answer}"
+            return {**update, "first_answer": first, "actions": [*update["actions"], first]}
         numbered = [*state["findings"], *findings]  # as the decision numbers them
         places = {id(one): place for place, one in enumerate(noted["findings"])}
 
@@ -378,6 +376,12 @@ class AdaptiveNodes:
             costs = add_costs(costs, more)
         return decision, task, costs, stopped, problem
 
+    def _is_first_try(self, state: AdaptiveState, decision: Turn, task: TurnTask) -> bool:
+        """Whether an answer is likely, and paths may explore before it is given."""
+        is_first = not state["nodes"] and not state.get("first_answer")
+        may_try = self._context.limits.second_try and task.turns >= PATHS_NEED
+        return may_try and is_first and decision.confidence == "likely"
+
     def _task(self, state: AdaptiveState) -> TurnTask:
         left = self._context.limits.calls - state["turn"] - 1
         window = self._context.limits.window
@@ -392,45 +396,6 @@ class AdaptiveNodes:
             texts="" if state["turn"] else state.get("texts", ""),
             room=max(0, window - BESIDE_RESULTS - tokens.count(notebook.shown())),
         )
-
-    async def _verify(
-        self,
-        state: AdaptiveState,
-        decision: Turn,
-        passages: dict[str, str],
-        shown: Sequence[ShownPassage],
-    ) -> tuple[list[KeptFinding], list[Plain]]:
-        """The new findings, and the run's quotes with the verified quotes of the findings.
-
-        A quote from a fact that a turn has shown becomes the sentence that the fact comes from.
-        """
-        numbers = [passage_number(one.passage) for one in decision.findings]
-        cited = list(dict.fromkeys(passages[number] for number in numbers if number in passages))
-        texts = await asyncio.gather(*map(self._context.explorer.chunk, cited))
-        chunks = dict(zip(cited, texts, strict=True))
-        seen = _seen(state["seen"], shown)
-        of_cited = {id_: seen[id_] for id_ in cited if id_ in seen}
-        groups = await self._context.explorer.shown_texts((), of_cited)
-        facts = {group.chunk.id: group.facts for group in groups}
-        struck = {*decision.struck}
-        known = {one["text"] for n, one in enumerate(state["findings"], 1) if n not in struck}
-        findings: list[KeptFinding] = []
-        quotes = state["quotes"]
-        for one, number in zip(decision.findings, numbers, strict=True):
-            text = one.finding.strip() or one.quote.strip()
-            if not text or text in known:
-                continue
-            known.add(text)
-            chunk, places = chunks.get(passages.get(number, "")), list[int]()
-            if chunk:
-                located = _located(one.quote, chunk, facts.get(chunk.id, ()))
-                quotes = [*quotes, *(quote for quote in located if quote not in quotes)]
-                places = [quotes.index(quote) for quote in located]
-            kept: KeptFinding = {"text": text, "passage": number, "quote": None}
-            if places:
-                kept |= {"quote": places[0], "more": places[1:]}
-            findings.append(kept)
-        return findings, quotes
 
     def _announce(self, shown: Sequence[ShownPassage], runtime: Runtime[None]) -> None:
         """Stream events for the texts in the prompt: chunks in full, and facts."""
@@ -486,36 +451,8 @@ def _searched(query: str) -> str:
     return action_text(Action(function="search", argument=query))
 
 
-def _seen(before: Seen, shown: Sequence[ShownPassage]) -> Seen:
-    """The facts that the run was shown; several results may show facts of one chunk."""
-    own = ({one["chunk"]: one["facts"]} for one in shown)
-    return reduce(add_seen, own, before)
-
-
 def _whole(shown: Sequence[ShownPassage]) -> list[str]:
     return [one["chunk"] for one in shown if one["whole"]]
-
-
-def _located(quote: str, chunk: ChunkInDocument, facts: Sequence[AtomicFact]) -> list[Plain]:
-    """The verified quotes of a chunk for a quote from it, or for pieces from it and its facts."""
-    located = add_quotes([], chunk, [quote])
-    for piece in [] if located else pieces_of(quote):
-        own = add_quotes([], chunk, [piece])
-        own = own or add_quotes([], chunk, (), _sources(piece, facts, chunk.text))
-        located += [one for one in own if one not in located]
-    return located
-
-
-def _sources(quote: str, facts: Sequence[AtomicFact], text: str) -> Iterator[Span]:
-    """Yield the spans of the sentences on which the facts with a quote rest.
-
-    Facts of older graphs have none: their sentences are sought in the `text` of the chunk.
-    """
-    for fact in facts:
-        if locate(quote, fact.attributed):
-            span = fact.span_in_chunk or NumberedSentences(text).span_of(fact.text, ())
-            if span:
-                yield span
 
 
 def _summary(result: Result, shown: Result) -> str:
