@@ -155,7 +155,7 @@ async def _find_kept_run(
         record = await resources.required_run_store().get(request.run or "")
         summary = record.summary
         known = replace(request, corpus=summary.corpus, question=summary.question, run=summary.run)
-        return replace(known, scope=_scope_of(record)), record
+        return replace(known, scope=record.scope), record
     if request.run is not None:
         check_run_id(request.run)
     request = replace(request, question=check_question(request.question))
@@ -169,7 +169,7 @@ async def _find_kept_run(
     with suppress(RunsError):  # starting the run reports it
         found = await resources.run_store.find(request.run)
     same = request.corpus, request.question, request.follow, request.scope or EVERYTHING
-    if found and (*_asked(found.summary), _scope_of(found)) != same:
+    if found and (*_asked(found.summary), found.scope) != same:
         raise UsageError(f"The run {request.run} is about another question: choose another id.")
     return request, found
 
@@ -189,7 +189,7 @@ async def _following(resources: Resources, request: RunRequest, follow: str) -> 
         )
     before = record.options.get("earlier", "")
     earlier = earlier_exchange(record.reading, before, resources.settings.window)
-    scope = _scope_of(record) if request.scope is None else request.scope
+    scope = record.scope if request.scope is None else request.scope
     return replace(request, follow=id, earlier=earlier, scope=scope)
 
 
@@ -486,11 +486,6 @@ def _with_notes(reading: Reading, *notes: str) -> Reading:
 
 def _asked(run: RunSummary) -> tuple[str, str, str | None]:
     return run.corpus, run.question, run.follow
-
-
-def _scope_of(record: RunRecord) -> Scope:
-    """The scope of a kept run; runs of earlier versions have none."""
-    return Scope.of(record.options.get("scope", ()))
 
 
 def _mode_name(record: RunRecord) -> str:

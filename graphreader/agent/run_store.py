@@ -29,6 +29,7 @@ from graphreader.agent.state import READING
 from graphreader.database import Database, Row, database_at
 from graphreader.errors import RunsError, UnknownRunError, UsageError
 from graphreader.reading import Reading
+from graphreader.scope import Scope
 
 T = TypeVar("T")
 logger = logging.getLogger("graphreader.agent")
@@ -88,6 +89,11 @@ class RunRecord:
     options: Mapping[str, Any]
     reading: Reading | None
     holder: str
+
+    @property
+    def scope(self) -> Scope:
+        """The scope of the question; runs of earlier versions have none."""
+        return Scope.of(self.options.get("scope", ()))
 
 
 class RunStore:

@@ -78,6 +78,9 @@ async def ask(
         check_for_corpus(asked.reader)
     if asked.follow is not None:
         await corpus_of_run(server, visitor, asked.follow)
+    scope = None if asked.scope is None else Scope.of(asked.scope)
+    if scope is not None and scope != EVERYTHING:
+        await (await server.resources.catalog(corpus)).in_scope(corpus, scope)
     request = RunRequest(
         corpus,
         with_options(asked.question, asked.options),
@@ -85,7 +88,7 @@ async def ask(
         follow=asked.follow,
         sweep=asked.sweep,
         sweep_tokens=asked.sweep_tokens,
-        scope=None if asked.scope is None else Scope.of(asked.scope),
+        scope=scope,
         stream_answer=True,
     )
     if asked.reader not in (None, "graphreader"):

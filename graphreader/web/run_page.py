@@ -13,6 +13,7 @@ from sse_starlette import ServerSentEvent
 from graphreader.agent.run_view import RunView
 from graphreader.errors import UnknownRunError
 from graphreader.pages.page import sections, visited_part
+from graphreader.reading import Reading
 from graphreader.web.access import Token
 from graphreader.web.live_runs import LiveRun
 from graphreader.web.page_routes import CHANGE_SECONDS, page, render
@@ -37,6 +38,7 @@ class _ShownRun:
     follow: str | None = None
     began: float = 0.0
     is_kept: bool = True
+    scope: tuple[str, ...] = ()
 
 
 async def _shown_run(server: Services, visitor: Token, run: str) -> _ShownRun:
@@ -53,6 +55,7 @@ async def _shown_run(server: Services, visitor: Token, run: str) -> _ShownRun:
             live.follow,
             live.began,
             live.is_kept,
+            await _scope(server, run, live.reading),
         )
     kept = await server.reader.arun(run)
     summary = kept.summary
@@ -68,7 +71,17 @@ async def _shown_run(server: Services, visitor: Token, run: str) -> _ShownRun:
         summary.error,
         summary.follow,
         summary.began,
+        scope=await _scope(server, run, kept.reading),
     )
+
+
+async def _scope(server: Services, run: str, reading: Reading | None) -> tuple[str, ...]:
+    """The terms of the scope of a run; until it has ended, as far as it is kept."""
+    if reading:
+        return reading.scope
+    store = server.resources.run_store
+    record = await store.find(run) if store else None
+    return record.scope.terms if record else ()
 
 
 def _status(live: LiveRun) -> str:

@@ -118,8 +118,8 @@ async def ask(window: Window, question: str = QUESTION, mode: str = "adaptive") 
     """Type a question, choose the mode, press Enter; the run's page opens."""
     before = window.page.url
     await window.page.get_by_label("Reader").select_option(mode)
-    await window.page.get_by_role("textbox").fill(question)
-    await window.page.get_by_role("textbox").press("Enter")
+    await window.page.get_by_role("textbox").first.fill(question)
+    await window.page.get_by_role("textbox").first.press("Enter")
     await window.page.wait_for_url(lambda url: "/runs/" in url and url != before)
 
 
@@ -223,6 +223,43 @@ async def test_an_answer(visit: OpenWindow, server: str) -> None:
     await expect(earlier).to_have_count(1)
     await expect(earlier).to_contain_text(QUESTION)
     await expect(earlier).to_contain_text("Beta")
+
+
+# A folded field limits a question to some documents; a wrong limit is refused before anything is
+# asked. The page of the run shows the limit, and a follow-up has it until it is taken away.
+async def test_a_scope(visit: OpenWindow, server: str) -> None:
+    corpus = f"{CORPUS}-scope"
+    met = {"one": "Alpha met Beta here.", "two": "Beta met Gamma here."}
+    documents = [{"id": id, "title": id, "text": text} for id, text in met.items()]
+    with client(server) as web:
+        sent = web.post(f"/api/corpora/{corpus}/documents", json={"documents": documents})
+        finished_job(web, sent.json()["job"])
+    desk = await visit(f"/corpora/{corpus}")
+    page = desk.page
+    limits = page.locator("#scope")
+    await expect(limits).to_be_hidden()
+    await page.get_by_text("Only some documents").click()
+    await limits.fill("nowhere/")
+    await page.get_by_role("textbox").first.fill(QUESTION)
+    await page.get_by_role("button", name="Ask").click()
+    await expect(page.locator("#message")).to_contain_text("No document has the id, title, path")
+    assert await page.get_by_role("textbox").first.input_value() == QUESTION
+    await limits.fill("two\n\ntag:none\n")
+    await page.get_by_role("button", name="Ask").click()
+    await expect(page.locator("#message")).to_contain_text("in the scope two, tag:none")
+    await limits.fill("two\n")
+    await ask(desk)
+    await expect(page.locator("#limits .tag")).to_have_text(["two"])
+    await expect(page.locator("#passages h3")).to_have_text(["two"])
+    await expect(limits).to_have_value("two")
+    await ask(desk, "And where was that?")
+    await expect(page.locator("#limits .tag")).to_have_text(["two"])
+    await expect(page.locator("#passages h3")).to_have_text(["two"])
+    await limits.fill("")
+    await ask(desk, "And where was Alpha?")
+
+    await expect(page.locator(".answer")).to_contain_text("Beta")
+    await expect(page.locator("#limits")).to_have_count(0)
 
 
 # A run that is stopped says so, and goes on when it is told to; it is deleted only after a "yes".

@@ -57,13 +57,24 @@
       form.ariaBusy = "true";
       const [how] = form.elements.reader.selectedOptions;
       const reader = { [how.dataset.field ?? "reader"]: how.value };
-      const body = JSON.stringify({ question: box.value, ...reader, follow: form.dataset.follow });
+      const limits = form.elements.scope;
+      const scope = limits.value === limits.defaultValue ? undefined : limits.value.split("\n").filter((one) => one.trim());
+      const body = JSON.stringify({ question: box.value, ...reader, follow: form.dataset.follow, scope });
       const headers = { "Content-Type": "application/json", Prefer: "respond-async" };
       const response = await request("POST", form.dataset.ask, { headers, body });
       form.ariaBusy = "false";
       if (response) location.assign(`${root}/runs/${(await response.json()).run}`);
     });
   }
+
+  // A follow-up question has the scope of the run unless it is given another one.
+  const inherit = () => {
+    const limits = $("follow")?.querySelector("[name=scope]");
+    if (!limits) return;
+    limits.value = limits.defaultValue = $("limits")?.dataset.scope ?? "";
+    limits.closest("details").open = limits.value !== "";
+  };
+  inherit();
 
   // A part of the page that is sent anew whenever it has changed. What a person has folded,
   // focused or selected stays so.
@@ -88,6 +99,7 @@
     source.addEventListener("over", async () => {
       over = true;
       source.close();
+      inherit();
       if ($("follow")) $("follow").hidden = !part.querySelector(".status.finished:not(.unkept)");
       if ($("documents")) await reloadDocuments();
     });
