@@ -318,9 +318,14 @@ class GraphReader:
 
         return agent_graph(context_of, mode=chosen.name)
 
-    def as_tool(self, name: str = TOOL_NAME, description: str = TOOL_DESCRIPTION) -> BaseTool:
+    def as_tool(
+        self,
+        name: str = TOOL_NAME,
+        description: str = TOOL_DESCRIPTION,
+        scope: Terms | None = None,
+    ) -> BaseTool:
         """Return a tool for any LangChain agent; see `integrations.langchain.as_tool`."""
-        return as_tool(self, name, description)
+        return as_tool(self, name, description, scope=_parsed(scope))
 
     # Kept runs
 
@@ -510,10 +515,11 @@ class GraphReader:
     # a document by its id, its path or its title. Unknown names raise UnknownKeyElementError and
     # UnknownDocumentError.
 
-    async def asearch(self, text: str, *, limit: int = 20) -> list[KeyElement]:
+    async def asearch(self, text: str, *, limit: int = 20, scope: Terms = ()) -> list[KeyElement]:
         """Search key elements by words and by meaning, best first; at most 1,000.
 
-        Where words match, key elements with other words must be near in meaning.
+        Where words match, key elements with other words must be near in meaning. In a `scope` they
+        have the names and numbers of facts that its documents have.
         """
         text = without_surrogates(text)
         if not text.strip():
@@ -521,7 +527,7 @@ class GraphReader:
         if self._quota:  # the search is embedded
             await self._quota.check()
         limit = max(0, min(limit, MAX_LIMIT))
-        explorer = await self._resources.explorer(self._corpus)
+        explorer = await self._resources.explorer(self._corpus, Scope.of(scope))
         record = await Catalog(explorer.connection).corpus(self._corpus)
         self._resources.renew_terms(explorer.connection, self._corpus, record)
         vectors = None

@@ -27,6 +27,7 @@ from graphreader.llm.protocols import Budget, Decider, Embedder
 from graphreader.llm.window import BuildingMeasurer, Measurer
 from graphreader.models import ModelRegistry
 from graphreader.offline.embedder import OfflineEmbedder
+from graphreader.scope import EVERYTHING, Scope
 from graphreader.settings import DEFAULT_MODEL, OFFLINE, Settings, variable
 from graphreader.store import schema
 from graphreader.store.catalog import Catalog, CorpusRecord
@@ -117,10 +118,11 @@ class Resources:
             await schema.prepare(await self.connection())
             self._schema_ready = True
 
-    async def explorer(self, corpus: str) -> GraphExplorer:
-        """The explorer of a corpus. Raises UnknownCorpusError."""
-        await self.catalog(corpus)
-        return GraphExplorer(await self.connection(), corpus)
+    async def explorer(self, corpus: str, scope: Scope = EVERYTHING) -> GraphExplorer:
+        """The explorer of a corpus, or of a scope in it. Raises UnknownCorpusError, UsageError."""
+        catalog = await self.catalog(corpus)
+        documents = await catalog.in_scope(corpus, scope) if scope != EVERYTHING else None
+        return GraphExplorer(await self.connection(), corpus, documents)
 
     async def normalizer(
         self, corpus: str, budget: Budget | None = None, *, undo: bool = False

@@ -17,6 +17,7 @@ from graphreader.agent.run_view import RunView
 from graphreader.documents import Chunk
 from graphreader.errors import GraphReaderError
 from graphreader.reading import Reader, Reading
+from graphreader.scope import Terms
 from graphreader.settings import ModeName
 from graphreader.sync import run
 
@@ -35,12 +36,17 @@ class QuestionInput(BaseModel):
     question: str = Field(description="A whole question, understandable by itself.")
 
 
-def as_tool(reader: Reader, name: str = TOOL_NAME, description: str = TOOL_DESCRIPTION) -> BaseTool:
-    """Make a tool that asks the reader; content: answer or error, artifact: the Reading."""
+def as_tool(
+    reader: Reader, name: str = TOOL_NAME, description: str = TOOL_DESCRIPTION, **options: Any
+) -> BaseTool:
+    """Make a tool that asks the reader; content: answer or error, artifact: the Reading.
+
+    Each question is asked with the `options` of `reader.aask`.
+    """
 
     async def aask(question: str) -> tuple[str, Reading]:
         try:
-            reading = await reader.aask(question)
+            reading = await reader.aask(question, **options)
         except GraphReaderError as error:
             raise ToolException(str(error)) from error
         return in_words(reading), reading
@@ -84,7 +90,7 @@ class GraphReaderRetriever(BaseRetriever):
 
     `reader` is a `GraphReader`, which stays open. Cited documents come first, then documents read
     by more paths, each in the order of the texts. `k` limits their number; without `facts` only
-    chunks are returned. Each call is a whole run with its cost, in `mode`, if given.
+    chunks are returned. Each call is a whole run with its cost, in `mode` and `scope`, if given.
 
     A document's text is the chunk, or one atomic fact. Its metadata: `kind` ("chunk" or
     "atomic_fact"), `corpus`, `document` (the title), `document_id`, `source`, `chunk` (the index),
@@ -97,6 +103,7 @@ class GraphReaderRetriever(BaseRetriever):
     facts: bool = True
     k: int | None = Field(default=None, ge=1)
     mode: ModeName | None = None
+    scope: Terms | None = None
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
@@ -110,7 +117,7 @@ class GraphReaderRetriever(BaseRetriever):
 
     async def _retrieve(self, query: str) -> list[Document]:
         view = RunView()
-        async with aclosing(self.reader.astream(query, mode=self.mode)) as events:
+        async with aclosing(self.reader.astream(query, mode=self.mode, scope=self.scope)) as events:
             async for event in events:
                 view.apply(event)
         chunks = await self.reader.apassages(list(view.shown))

@@ -377,9 +377,10 @@ async def search(
     visitor: Visitor,
     text: Annotated[str, Query(max_length=2_000, description="Words, a name or a question.")],
     limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+    scope: Annotated[ScopeTerms, Query(description="Only the documents of this scope.")] = [],  # noqa: B006
 ) -> dict[str, Any]:
     """Search key elements by words and by meaning, best first."""
-    found = await server.reader_of(visitor, corpus).asearch(text, limit=limit)
+    found = await server.reader_of(visitor, corpus).asearch(text, limit=limit, scope=scope)
     return {"key_elements": [one.as_dict() for one in found]}
 
 

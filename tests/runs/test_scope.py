@@ -17,6 +17,7 @@ from graphreader.baselines import registry
 from graphreader.errors import UsageError
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.extraction import ExtractedFact, Extraction, ExtractionTask
+from graphreader.integrations.langchain import GraphReaderRetriever
 from graphreader.scope import Scope
 from graphreader.settings import ModeName, Settings
 from graphreader.testing import ScriptedDecider
@@ -253,6 +254,28 @@ def test_a_run_keeps_its_scope(shelf: GraphReader) -> None:
         shelf.ask(question, run="first")
 
 
+# A tool and a retriever of LangChain have the scope that they were made with, and a search of key
+# elements says how often the documents of the scope name them.
+def test_a_scope_of_parts(shelf: GraphReader) -> None:
+    question = "Whom did Ada meet, and who was with Cyril?"
+    call = {"name": "ask_texts", "args": {"question": question}, "id": "1", "type": "tool_call"}
+    told = shelf.as_tool(scope="tag:old").invoke(call)
+    found = GraphReaderRetriever(reader=shelf, scope=["two"]).invoke(question)
+    facts = [
+        {one.name: one.facts for one in shelf.search("Cyril", scope=scope)}.get("Cyril")
+        for scope in ((), "three", "one")
+    ]
+
+    assert told.artifact.scope == ("tag:old",)
+    assert {one.document for one in told.artifact.citations} == {"one"}
+    assert {one.metadata["document"] for one in found} == {"two"}
+    assert facts == [2, 1, None]
+    with pytest.raises(UsageError):
+        shelf.as_tool(scope="")
+    with pytest.raises(UsageError, match="No document has"):
+        shelf.search("Cyril", scope="four")
+
+
 # REST, the protocol of OpenAI and MCP take a scope; REST sets tags and lists the documents of one.
 async def test_a_scope_over_http(shelf: GraphReader) -> None:
     one, two, three = (next(d for d in shelf.documents() if d.title == t) for t in TITLES)
@@ -263,6 +286,9 @@ async def test_a_scope_over_http(shelf: GraphReader) -> None:
         )
         wrong = web.patch(f"{place}/documents/{three.id}", json={"date": "soon"})
         listed = web.get(f"{place}/documents", params={"scope": ["tag:sold"]}).json()
+        elements = web.get(
+            f"{place}/key-elements", params={"text": "Cyril", "scope": ["tag:sold"]}
+        ).json()["key_elements"]
         reading = web.post(f"{place}/questions", json={**asked, "scope": ["tag:sold"]}).json()
         refused = web.post(f"{place}/questions", json={**asked, "scope": ["tag:none"]})
         body = {"model": shelf.corpus, "messages": [{"role": "user", "content": "Who met Ada?"}]}
@@ -281,6 +307,9 @@ async def test_a_scope_over_http(shelf: GraphReader) -> None:
         ("three", ["sold"], "1900")
     ]
     assert (listed["total"], reading["scope"]) == (1, ["tag:sold"])
+    assert [(one["name"], one["facts"]) for one in elements if "Cyril" in one["name"]] == [
+        ("Cyril", 1)
+    ]
     assert {cited["document"] for cited in reading["citations"]} == {"three"}
     assert "tags law, old, sold" in refused.json()["detail"]
     annotations = said["choices"][0]["message"]["annotations"]
