@@ -8,6 +8,7 @@ such as Chinese. There is no grammar and no dictionary: "Canadian" and "Canada",
 import re
 import tomllib
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import chain
@@ -352,18 +353,26 @@ def occurs(words: str, text: str) -> bool:
 def occurrences(words: str, text: str) -> list[str]:
     """List the places of a text where some words stand side by side, in small letters.
 
-    Other regular forms of the words count too: "veterans" has the stem of "veteran".
+    Other regular forms of the words count too, "veterans" of "veteran", but no other word that
+    has its stem, such as "conditions" of "condor".
     """
-    pattern, stems = _forms_of(words)
-    if not stems:
+    pattern, bases = _forms_of(words)
+    if not bases:
         return []
     places = (match[0].casefold() for match in pattern.finditer(compatible(text)))
-    return [" ".join(place.split()) for place in places if _stems_of(place) == stems]
+    return [" ".join(place.split()) for place in places if _are_forms(place, bases)]
+
+
+SHORTEST_ROOT = 3
+_INFLECTIONS = (
+    ("s", ("",)), ("es", ("",)), ("ies", ("y",)), ("ed", ("", "e")), ("ied", ("y",)),
+    ("ing", ("", "e")),
+)  # fmt: skip
 
 
 @lru_cache(maxsize=64)
-def _forms_of(words: str) -> tuple[re.Pattern[str], list[str]]:
-    """A pattern of all places that may have the words in some form, and the words' stems."""
+def _forms_of(words: str) -> tuple[re.Pattern[str], list[frozenset[str]]]:
+    """A pattern of all places that may have the words in some form, and the words' bases."""
     pieces = alphanumeric_words(compatible(words).casefold())
     is_spaced = [not unspaced_runs(piece) for piece in pieces]
     pattern = ""
@@ -375,11 +384,27 @@ def _forms_of(words: str) -> tuple[re.Pattern[str], list[str]]:
         pattern += re.escape(form) + r"[^\W\d_]*" if is_word else re.escape(piece)
     if pieces:
         pattern = r"(?<![^\W_])" * is_spaced[0] + pattern + r"(?![^\W_])" * is_spaced[-1]
-    return re.compile(pattern, re.IGNORECASE), [stem(fold(piece)) for piece in pieces]
+    return re.compile(pattern, re.IGNORECASE), [_bases(fold(piece)) for piece in pieces]
 
 
-def _stems_of(place: str) -> list[str]:
-    return [stem(fold(word)) for word in alphanumeric_words(place)]
+def _are_forms(place: str, bases: Sequence[frozenset[str]]) -> bool:
+    """Whether the words of a place are forms of the words with these bases."""
+    own = [_bases(fold(word)) for word in alphanumeric_words(place)]
+    return len(own) == len(bases) and all(map(frozenset.intersection, own, bases))
+
+
+@lru_cache(maxsize=4096)
+def _bases(word: str) -> frozenset[str]:
+    """The words of which a folded word may be a regular form: "parties" of "party"."""
+    word = _BASE_FORMS.get(word, word)
+    bases = {word}
+    for suffix, endings in _INFLECTIONS:
+        root = word.removesuffix(suffix)
+        if root != word and len(root) >= SHORTEST_ROOT:
+            bases |= {root + ending for ending in endings}
+            if len(suffix) > 1 and root[-1] == root[-2]:  # "travelled", "running"
+                bases.add(root[:-1])
+    return frozenset(bases)
 
 
 def _is_in_word(character: str) -> bool:

@@ -9,7 +9,7 @@ from graphreader.text.lines import line_spans, one_line
 from graphreader.text.names import names_of
 from graphreader.text.question import asked_names, parse_question
 from graphreader.text.sentences import sentence_spans
-from graphreader.text.words import terms_of
+from graphreader.text.words import occurrences, terms_of
 
 
 # Two writings of one thing have the same terms.
@@ -180,3 +180,17 @@ def test_forms_of_a_number(question: str, texts: list[str]) -> None:
 # A word that only begins a question is no name, though it has a capital.
 def test_asked_names() -> None:
     assert asked_names("Name the ships of Ida Holm.") == ["Ida Holm"]
+
+
+# Words are counted in their regular forms; other words with one stem are other words.
+@pytest.mark.parametrize(
+    ("words", "text", "counted"),
+    [
+        ("condor", "Condors and conditions, a condor.", ["condors", "condor"]),
+        ("party", "Parties part; the party is parting.", ["parties", "party"]),
+        ("travel", "travelled, traveling, traveller", ["travelled", "traveling"]),
+        ("the old veteran", "The old veterans, an old veteran", ["the old veterans"]),
+    ],
+)
+def test_occurrences(words: str, text: str, counted: list[str]) -> None:
+    assert occurrences(words, text) == counted
