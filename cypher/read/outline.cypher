@@ -9,7 +9,7 @@ CALL (d) {
   CALL (c) {
     WITH c WHERE c.summary IS NULL
     MATCH (c)-[:HAS_ATOMIC_FACT]->(f:AtomicFact)
-    WITH f ORDER BY f.index LIMIT 4
+    WITH f ORDER BY f.index LIMIT 10
     WITH f ORDER BY size(f.text) DESC LIMIT 1
     RETURN collect(f.text) AS facts
   }

@@ -16,7 +16,7 @@ from graphreader.text import words
 from graphreader.text.names import names_of, titles_of
 from graphreader.text.scripts import HAN_RUN, simplified
 from graphreader.text.sentences import language_of
-from graphreader.text.words import is_question_word, terms_of, title_terms
+from graphreader.text.words import is_question_word, terms_of, title_terms, word_list
 
 # Weights of terms: a name or a rare word has the weight 1.
 COMMON = 0.5  # a common word
@@ -29,6 +29,8 @@ LEAST_LEAD = 0.2  # share of the question that must stand near a name for it to 
 LEAD = 0.25  # added to the relevance of a text that has a followed name
 WINDOWS = (20, 80)  # characters around a name in which the question's words count
 _NEXT_WORD = re.compile(r" ([a-z][a-z-]+)")
+_SUMMARIES = terms_of(" ".join(word_list("summaries")))
+_WHOLES = terms_of(" ".join(word_list("wholes")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,13 @@ def asked_names(question: str) -> list[str]:
     """List the names in a question, without words such as "Name" or "List" that only begin it."""
     names = names_of(" ".join(question.split()))
     return [name for name in names if not all(map(is_question_word, terms_of(name)))]
+
+
+def asks_about_whole(question: str) -> bool:
+    """Whether a question in English asks to sum up a text and names nothing that is in it."""
+    terms = terms_of(question)
+    asks_for_detail = re.search(r"(?i)\b(?:who|whom|whose|when|where|which|why)\b", question)
+    return not asks_for_detail and bool(terms & _SUMMARIES) and terms <= _SUMMARIES | _WHOLES
 
 
 def parse_question(question: str) -> ParsedQuestion:

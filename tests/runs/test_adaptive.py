@@ -95,6 +95,16 @@ def test_one_turn(ask: Ask) -> None:
     assert reading.documents_read
 
 
+# A question that only asks to sum up is no search: the first turn sees what the documents have.
+def test_about_the_whole(ask: Ask) -> None:
+    run = ask(answer(text="They met."), question="Summarize the whole text.")
+    first = run.tasks[0].results
+
+    assert [one["action"] for one in first] == ["list(documents)", "outline(1)"]
+    assert "[1] ring: 7 passages" in first[0]["text"]
+    assert [call.name for call in run.reading.paths[0].functions] == ["list"]
+
+
 # The actions of a turn are carried out together, and each says what it brought.
 def test_actions(ask: Ask) -> None:
     def act(task: TurnTask) -> Turn:

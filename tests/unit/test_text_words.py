@@ -7,7 +7,7 @@ import pytest
 from graphreader.offline.facts import facts_of
 from graphreader.text.lines import line_spans, one_line
 from graphreader.text.names import names_of
-from graphreader.text.question import asked_names, parse_question
+from graphreader.text.question import asked_names, asks_about_whole, parse_question
 from graphreader.text.sentences import sentence_spans
 from graphreader.text.words import occurrences, terms_of
 
@@ -194,3 +194,20 @@ def test_asked_names() -> None:
 )
 def test_occurrences(words: str, text: str, counted: list[str]) -> None:
     assert occurrences(words, text) == counted
+
+
+# A question that only asks to sum up has no words to search for; one that names something has.
+@pytest.mark.parametrize(
+    ("question", "is_about_whole"),
+    [
+        ("Summarize the whole meeting.", True),
+        ("Can you please give me a short overview of these documents?", True),
+        ("What are the main themes of the book?", True),
+        ("Summarize the discussion about batteries.", False),
+        ("Summarize the story of Madison.", False),
+        ("Who summarized the meeting?", False),
+        ("What happened?", False),
+    ],
+)
+def test_questions_about_the_whole(question: str, is_about_whole: bool) -> None:
+    assert asks_about_whole(question) == is_about_whole

@@ -18,6 +18,8 @@ from graphreader.agent.notebook import batches
 from graphreader.agent.state import Costs, Plain, add_costs
 from graphreader.errors import CutOffError, DecisionError, WindowError
 from graphreader.llm.protocols import Decision, Task, bulleted, folded, numbered
+from graphreader.text.names import names_of
+from graphreader.text.scripts import HAN_RUN
 from graphreader.text.words import fold, terms_of
 from graphreader.tokens import count
 from graphreader.usage import Phase
@@ -104,9 +106,15 @@ def finding_lines(
 
 
 def may_be_one(findings: Sequence[KeptFinding]) -> bool:
-    """Whether the names of two findings share a word, so that they may be about one thing."""
-    words = [terms_of(one.get("item", "")) for one in findings]
-    return any(n > 1 for n in Counter(chain.from_iterable(words)).values()) or not all(words)
+    """Whether the items of two findings are one, or have names that share a word."""
+    items = [one.get("item", "") for one in findings]
+    words = [{fold(one)} | terms_of(" ".join(names_of(one)) or _chinese(one)) for one in items]
+    return any(n > 1 for n in Counter(chain.from_iterable(words)).values()) or not all(items)
+
+
+def _chinese(item: str) -> str:
+    """An item if it is in Chinese, where names have no capitals."""
+    return item if HAN_RUN.search(item) else ""
 
 
 def is_long(findings: Sequence[KeptFinding], room: int) -> bool:

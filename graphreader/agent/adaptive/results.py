@@ -15,7 +15,7 @@ from graphreader.documents import Chunk, ChunkFacts, ChunkRef
 from graphreader.llm.protocols import folded
 
 WHOLE_TOKENS = 300  # tokens of a chunk that a search shows whole
-BEST_TOKENS = 600  # ... and of its best chunks, where a line between the facts may count
+BEST_TOKENS = 800  # ... and of its best chunks, where a line between the facts may count
 BEST = 2
 FACTS_OF_BEST, FACTS_A_PASSAGE = 10, 4  # facts by which a search shows a longer chunk
 

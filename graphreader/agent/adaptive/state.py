@@ -9,7 +9,7 @@ from graphreader.agent.adaptive.notebook import (
     finding_lines,
     room_of,
 )
-from graphreader.agent.adaptive.tasks import Result
+from graphreader.agent.adaptive.tasks import Action, Result
 from graphreader.agent.state import Costs, NodeRef, Plain, RunState, Seen
 from graphreader.reading import FunctionCall, Stopped
 
@@ -54,12 +54,12 @@ class AdaptiveState(RunState, total=False):
     first_answer: str
 
 
-def first_state(question: str) -> AdaptiveState:
-    """The state before the first search."""
+def first_state(action: Action) -> AdaptiveState:
+    """The state before the first action, a search or a list."""
     return {
         "path": OWN_PATH,
         "initial_node": {"id": "", "name": "question"},
-        "functions": [asdict(FunctionCall("search", question, "", "question"))],
+        "functions": [asdict(FunctionCall(action.function, action.argument, "", "question"))],
         "notebook": "",
         "quotes": [],
         "read": [],

@@ -36,7 +36,7 @@ TEXTS_AT_ONCE = 50  # texts that are requested from the graph at once
 NAMED = 10  # passages that the coverage names
 LEAST_POINTS = 3  # points of a summary that one decision gives
 POINT_TOKENS, TOKENS_A_POINT = 45, 150  # the length of a point, and of the text that it stands for
-MOST_IN_FULL = 8_000  # tokens of passages that a run may read itself, in one prompt
+MOST_IN_FULL = 16_000  # tokens of passages that a run may read itself, in one prompt
 MOST_AT_ONCE = 6_000  # tokens of passages in one decision: in a longer text a model overlooks more
 
 _OR = re.compile(r"\s+or\s+|\s*[,;|/，；、]\s*|\s*或者?\s*", re.IGNORECASE)

@@ -72,7 +72,8 @@ from graphreader.llm.protocols import folded
 from graphreader.outline import shortened
 from graphreader.reading import FunctionCall, Stopped
 from graphreader.store.search import SearchResult
-from graphreader.text.question import asked_names
+from graphreader.text.question import asked_names, asks_about_whole
+from graphreader.text.words import terms_of
 
 SEARCHES = ("search", "read_node", "read_neighbor_node", "count", "list", "sweep")
 MOST_NAMES = 4  # names of an unanswered question that are sought
@@ -97,12 +98,15 @@ class AdaptiveNodes:
     async def search(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
         """Search for the question itself; where the corpus is one document, outline it, too.
 
-        If the run always sweeps, the sweep is the next action.
+        Of a question about the whole no word is sought: the documents are listed. If the run always
+        sweeps, the sweep is the next action.
         """
-        update = first_state(state["question"])
+        is_about_whole = asks_about_whole(state["question"])
+        listing = Action(function="list", argument="documents")
+        update = first_state(listing if is_about_whole else _search(state["question"]))
         runner, writer = ActionRunner(self._context), ResultWriter([], (), {})
         followed = " ".join(exchange_texts(state.get("earlier", ""))[:2])  # question and answer
-        queries = [one for one in (state["question"], followed) if one]
+        queries = [one for one in ("" if is_about_whole else state["question"], followed) if one]
         explorer = self._context.explorer
         found, document, note, size = await asyncio.gather(
             runner.search(queries, PASSAGES_AT_FIRST),
@@ -111,9 +115,12 @@ class AdaptiveNodes:
             explorer.size(MOST_COUNTED),
         )
         results = [
-            writer.result(_searched(query), _outcome(one), is_search=True)
+            writer.result(action_text(_search(query)), _outcome(one), is_search=True)
             for query, one in zip(queries, found, strict=True)
         ]
+        if is_about_whole:
+            (outcome,) = await runner.run([listing])
+            results.append(writer.result(action_text(listing), outcome, is_search=False))
         if document:
             writer.number(document, 0)
             text = await ActionRunner(self._context, writer.documents).outline(1)
@@ -273,7 +280,10 @@ class AdaptiveNodes:
         number = min(self._context.limits.initial_nodes, max(FEWEST_PATHS, len(needs)))
         ranked = fuse_rankings([*by_words, *by_meaning], lambda node: node.id)
         in_turn = (nodes[at] for at in range(NODES_A_NEED) for nodes in by_words if at < len(nodes))
-        nodes = list(dict.fromkeys([*in_turn, *ranked]))[:number]
+        found = list(dict.fromkeys([*in_turn, *ranked]))
+        names = terms_of(" ".join(asked_names(" ".join([state["question"], *needs]))))
+        named = [node for node in found if terms_of(node.name) & names]  # not "located"
+        nodes = (named or found)[:number]
         runtime.stream_writer(NodesChosen(tuple(node.name for node in nodes)))
         return {"nodes": [{"id": node.id, "name": node.name} for node in nodes], "stalled": 0}
 
@@ -447,8 +457,8 @@ def _citations(finding: KeptFinding) -> list[int]:
     return [place + 1 for place in quotes_of(finding)]
 
 
-def _searched(query: str) -> str:
-    return action_text(Action(function="search", argument=query))
+def _search(query: str) -> Action:
+    return Action(function="search", argument=query)
 
 
 def _whole(shown: Sequence[ShownPassage]) -> list[str]:
