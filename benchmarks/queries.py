@@ -179,7 +179,7 @@ LOOKS: dict[str, tuple[float, Look]] = {
     ),
     "facts of a node": (10, lambda s: s.explorer.facts(s.node, s.related)),
     "facts of a hub": (10, lambda s: s.explorer.facts(s.hub, s.related)),
-    "contexts of a page": (10, lambda s: s.explorer.contexts(s.page)),
+    "contexts of a page": (10, lambda s: s.explorer.preceding_facts(s.page)),
     "a chunk": (10, lambda s: s.explorer.chunk(s.dice.choice(list(s.page)))),
     "a range of chunks": (10, lambda s: s.explorer.chunks(s.range)),
     "outline of a document": (10, lambda s: s.explorer.outline(s.dice.choice(s.places)[0])),
