@@ -135,7 +135,7 @@ def test_list(letters: tuple[Any, str], monkeypatch: pytest.MonkeyPatch) -> None
     )
     assert [line[2:12] for line in facts_of(dated)] == ["2023-06-20", "2023-06-20", "2023-07-01"]
     assert "in order of time" in dated["text"]
-    assert wrong["text"].startswith("list takes names, facts, documents, speakers or times")
+    assert wrong["text"].startswith("0 names with “cities”. list takes names, facts, documents,")
     assert nowhere["text"].endswith("5 of 7 facts have a time, from 2023-05-03 to 2023-07-01.")
 
 

@@ -27,6 +27,10 @@ DOCUMENTS_A_PAGE = 30
 WORDINGS = 5  # other wordings of a name that are listed with its count
 SIMILAR = 10  # similar names that are listed
 CONTENTS, LEAST_CONTENTS = 2_400, 60  # characters about the contents of all documents, and of one
+LISTS = (
+    "list takes names, facts, documents, speakers or times; with words only those that have them: "
+    "names veteran."
+)
 PLACES = 12  # passages that are named with a count of words
 _MOST_DOCUMENTS = 10_000  # documents whose facts are counted one by one
 
@@ -105,7 +109,7 @@ class Counts:
                 for kind, of in _KINDS.items()
                 if given.casefold() == kind or given.casefold().startswith((kind + " ", kind + ","))
             ),
-            ("", ""),
+            ("names", given) if given else ("", ""),
         )
         words = words.strip("\"'“”‘’")
         match kind:
@@ -118,12 +122,11 @@ class Counts:
             case "speakers" | "times":
                 outcome = await self._values(argument, kind, part)
             case _:
-                return Outcome(
-                    text="list takes names, facts, documents, speakers or times; with words only "
-                    "those that have them: names veteran."
-                )
+                return Outcome(text=LISTS)
         if outcome.hits or outcome.lines:
             return outcome
+        if words == given:  # no list of that kind, and no names with these words
+            return replace(outcome, text=f"{outcome.text} {LISTS}")
         return replace(outcome, text=f"{outcome.text} {await self.what_fits(part)}".strip())
 
     async def what_fits(self, part: CorpusPart) -> str:

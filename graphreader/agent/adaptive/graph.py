@@ -97,6 +97,7 @@ async def send_needed_paths(state: AdaptiveState) -> list[Send] | str:
     is_second = state.get("first_answer")
     for number, node in enumerate(state["nodes"], OWN_PATH + 1):
         path = initial_path_state(state, number, node)
+        path["plan"] = "; ".join(state["needs"]) or state["plan"]  # what is open now
         if not is_second:
             path["notebook"], path["read"] = state["notebook"], state["read"]
         sends.append(Send("explore", path))

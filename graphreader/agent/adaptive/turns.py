@@ -290,7 +290,8 @@ class AdaptiveNodes:
     async def join_paths(self, state: AdaptiveState, runtime: Runtime[None]) -> Update:
         """Pass the notes and quotes of the paths to the next turn, after the latest results."""
         paths = sorted(state["paths"], key=lambda path: path["path"])
-        quotes = [quote for path in paths for quote in path["quotes"]]
+        new = [[one for one in path["quotes"] if one not in state["quotes"]] for path in paths]
+        quotes = list(chain.from_iterable(new))
         places = [(quote["document_id"], quote["chunk"]) for quote in quotes]
         chunks = {
             (one.document_id, one.index): one.id
@@ -299,15 +300,15 @@ class AdaptiveNodes:
         writer = ResultWriter(state["documents"], state["read"], state["seen"])
         results = list[Result](state["results"])
         known = {"", *state["notebook"].splitlines()}  # with which the paths began
-        for path in paths:
+        for path, own in zip(paths, new, strict=True):
             passages = [
                 _quoted(writer, quote, chunk)
-                for quote in path["quotes"]
+                for quote in own
                 if (chunk := chunks.get((quote["document_id"], quote["chunk"])))
             ]
             action = f"exploration from {path['initial_node']}"
-            new = [one for one in path["notebook"].splitlines() if one not in known]
-            results.append({"action": action, "passages": passages, "text": "\n".join(new)})
+            notes = [one for one in path["notebook"].splitlines() if one not in known]
+            results.append({"action": action, "passages": passages, "text": "\n".join(notes)})
         read = [chunk for path in paths for chunk in path["read"]]
         return {
             "documents": writer.documents,

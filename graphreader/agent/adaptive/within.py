@@ -9,6 +9,8 @@ from graphreader.store.records import CorpusPart
 PLACES = re.compile(r"(\d+)(?:\.(\d+))?(?:\s*[-–—~]\s*(?:(\d+)\.)?(\d+))?")
 """A document, 3, documents, 3-5, a passage, 3.12, or a range of them, 3.12-14."""
 
+_TO_THE_END = re.compile(r"(\d+\.\d+)\s*[-–—~]")  # 3.12-
+
 _DATE = r"\d{4}(?:-\d{1,2}){0,2}"
 _DAYS = re.compile(rf"({_DATE})?\s*(?:\.\.+|…|/|\bto\b|至|到)\s*({_DATE})?|({_DATE})")
 _PIECES = re.compile(r"[,，;；、]|\band\b")
@@ -29,6 +31,8 @@ def part_of(within: str, documents: Sequence[str]) -> CorpusPart | str:
     since = until = ""
     for piece in filter(str.strip, _PIECES.split(within)):
         text = _MARKS.sub("", piece.strip()).rstrip("]) ")
+        if open_range := _TO_THE_END.fullmatch(text):
+            text = f"{open_range[1]}-{_LAST}"
         days, places = _DAYS.fullmatch(text), PLACES.fullmatch(text)
         if places and (not days or (text.isdigit() and int(text) <= len(documents))):
             first = int(places[1])
