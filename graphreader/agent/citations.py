@@ -22,7 +22,7 @@ NO_CITATIONS: Mapping[str, Any] = {"citations": [], "claims": [], "contradiction
 CONTRADICTION_QUOTES = 2  # quotes that a contradiction must cite: one for each side
 CLAIMS_IN_NOTE = 3  # unsupported claims that a note quotes; further claims are only counted
 
-_GAP = re.compile(r"\s*(?:\[?(?:\.{3,}|…+)\]?)\s*")
+_GAP = re.compile(r"\[?(?:\.{3,}|…+)\]?")
 _SHORTEST_PIECE = 12  # characters; a shorter piece between ellipses proves nothing ...
 _SHORTEST_HAN_PIECE = 5  # ... or if it has Han characters
 
@@ -57,9 +57,11 @@ def passages(quote: str, text: str, page_starts: Sequence[int] = ()) -> list[tup
         return [whole]
     pieces = pieces_of(quote)
     spans: list[tuple[int, int]] = []
-    for piece in pieces if len(pieces) > 1 or pieces != [quote] else []:
+    for piece in pieces if pieces != [quote.strip()] else []:
         after = spans[-1][1] if spans else 0
-        span = locate(piece, text, page_starts, first=after) or locate(piece, text, page_starts)
+        span = locate(piece, text, page_starts, first=after)
+        if not span and after:
+            span = locate(piece, text, page_starts)
         if not span or any(span[0] < end and start < span[1] for start, end in spans):
             return []
         spans.append(span)
@@ -68,11 +70,12 @@ def passages(quote: str, text: str, page_starts: Sequence[int] = ()) -> list[tup
 
 def pieces_of(quote: str) -> list[str]:
     """Split a quote at its ellipses, and leave out pieces that are too short; one is whole."""
-    pieces = _GAP.split(quote)
-    if len(pieces) == 1:
-        return pieces
-    shortest = _SHORTEST_HAN_PIECE if HAN_RUN.search(quote) else _SHORTEST_PIECE
-    return [one for one in pieces if len(one) >= shortest]
+    pieces = [one.strip() for one in _GAP.split(quote)]
+    return pieces if len(pieces) == 1 else [one for one in pieces if len(one) >= _shortest(one)]
+
+
+def _shortest(piece: str) -> int:
+    return _SHORTEST_HAN_PIECE if HAN_RUN.search(piece) else _SHORTEST_PIECE
 
 
 def ranked(reading: Reading) -> Reading:

@@ -21,6 +21,7 @@ from graphreader.llm.protocols import folded
 from graphreader.reading import Citation
 from graphreader.text.names import names_of
 from graphreader.text.sentences import language_of, sentence_spans
+from graphreader.text.turns import turns_of
 from graphreader.text.words import terms_of
 
 MOST_FACTS = 500  # facts of a chunk among which a speaker is sought
@@ -30,9 +31,11 @@ LONGEST_NEXT = 300  # characters before and after a quote
 _ISO_DATE = re.compile(r"\d{4}-\d{2}(?:-\d{2})?")  # a date of a fact, as the program writes it
 _ROMAN = re.compile(r"[ivxlc]+")  # Act III follows from the order of the text
 _SPOKEN = re.compile(
-    r"(?i)\b(?:ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|hundred|thousand|million"
-    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty)\b|[十百千]"
+    r"(?i)\b(?:ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen"
+    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|(?<!\d )(?:hundred|thousand|million))\b"
+    r"|[一二三四五六七八九十百千万亿]{2,}"
 )
+_DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(r"\d+(?:[.,]?\d+)+")  # a digit alone is often a word in the text
 
 
@@ -53,9 +56,11 @@ async def check_claims(
     if not doubtful:
         return decision, {}
     unsure = [decision.claims[number] for number in doubtful]
-    shown = sorted({n for one in unsure for n in one.citations or _nearest(one, quotes)})
+    terms = [terms_of(one.quote) for one in quotes]
+    shown = sorted({n for one in unsure for n in one.citations or _nearest(one, terms)})
     numbers = {n: number for number, n in enumerate(shown, 1)}  # as the task has them
-    every = {one.id: range(MOST_FACTS) for one in found.values()}
+    ids = [one.id for n in shown if (one := chunks[n - 1])]
+    every = {id_: range(MOST_FACTS) for id_ in ids}
     groups = await context.explorer.shown_texts((), every)
     facts = {(one.chunk.document_id, one.chunk.index): one.facts for one in groups}
     task = ClaimCheckTask(
@@ -80,10 +85,10 @@ async def check_claims(
     return with_valid_citations(_changed(decision, check, changed), len(quotes)), costs
 
 
-def _nearest(claim: CitedClaim, quotes: Sequence[Citation]) -> list[int]:
-    """The numbers of the quotes that share most words with a claim."""
+def _nearest(claim: CitedClaim, quotes: Sequence[frozenset[str]]) -> list[int]:
+    """The numbers of the quotes, given by their terms, that share most words with a claim."""
     terms = terms_of(claim.claim)
-    shared = {n: len(terms & terms_of(one.quote)) for n, one in enumerate(quotes, 1)}
+    shared = {n: len(terms & one) for n, one in enumerate(quotes, 1)}
     return sorted(shared, key=lambda n: -shared[n])[:NEAREST]
 
 
@@ -111,7 +116,7 @@ def _lacks_support(
     wide = f"{known} {question}"
     texts = "".join(chunk.text for _, chunk in cited if chunk)
     # A transcript may write most numbers as words.
-    are_spoken = len(_SPOKEN.findall(texts)) > len(_NUMBER.findall(texts))
+    are_spoken = len(_SPOKEN.findall(texts)) > len(_DIGITS.findall(texts))
     numbers = set(_NUMBER.findall(_ISO_DATE.sub("", claim.claim)))
     if not are_spoken and numbers - set(_NUMBER.findall(wide)):
         return True
@@ -141,7 +146,8 @@ def _evidence(quote: Citation, chunk: Chunk | None, facts: Sequence[AtomicFact])
     stop = min((b for _, b in spans if b > end), default=end)
     spans_of = ((one.speaker, one.span_in_chunk) for one in facts)
     speakers = (who for who, span in spans_of if who and span and span[0] <= start < span[1])
-    parts += [f"{speaker} speaks" for speaker in [next(speakers, "")] if speaker]
+    turns = (one.speaker for one in turns_of(text) if one.start <= start < one.end)
+    parts += [f"{speaker} speaks" for speaker in [next(chain(speakers, turns), "")] if speaker]
     before, after = folded(text[begin:start])[-LONGEST_NEXT:], folded(text[end:stop])[:LONGEST_NEXT]
     around = [f"[{before}]" if before else "", quote.quote, f"[{after}]" if after else ""]
     return Evidence(", ".join(parts), " ".join(filter(None, around)))

@@ -78,7 +78,7 @@ class PathView:
     def _name_chunk(self, name: str, chunk: int) -> None:
         """Name the chunk that a turn has read by its number, such as 1.3."""
         for n, call in enumerate(self.functions):
-            if call.argument.endswith(f".{chunk}") and call.name.startswith("read_"):
+            if call.argument.endswith(f".{chunk}") and call.name.endswith("_chunk"):
                 self.functions[n] = replace(call, argument=name)
 
 

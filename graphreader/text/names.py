@@ -32,20 +32,22 @@ LONGEST_HAN_WORD = 6
 LONGEST_UNSPACED = 40  # characters of a key element in Thai, of which only phrases have spaces
 _CAPITAL = r"\p{Lu}"
 _LETTER = rf"[[\p{{L}}\p{{M}}\p{{N}}]--[{CJK}]]"
+_SAINT = rf"(?:St|Ste|Mt|Ft)\.(?= {_CAPITAL})"  # not behind a name: "Main St. He left."
 _CAPITALISED = (
-    rf"(?:(?:St|Ste|Mt|Ft)\.(?= {_CAPITAL})|{_CAPITAL}\.(?:\p{{Ll}}\.)*(?:{_CAPITAL}\.|[lo]\.)*"
+    rf"(?:{_CAPITAL}\.(?:\p{{Ll}}\.)*(?:{_CAPITAL}\.|[lo]\.)*"
     rf"|[AIK]/S\b|Co\.(?= KG)|(?:(?:al|el|ad|an|ar|as|ash|az)-)?"
     rf"{_CAPITAL}{_LETTER}*(?:['’\-–.&]{_LETTER}+)*(?:s['’](?= [A-Z]))?)"
 )
 _NAME_PARTICLE = (
     r"(?:of the|of|and the|de la|de las|de los|de|del|della|di|da|do|dos|du|la|le|les|von|van"
     r"|der|den|ter|bin|ibn|al|el|OF THE|OF|DE|&"
-    rf"|the(?= (?:{'|'.join(word_list('epithets'))})\b))"  # "Charles II the Bald"
+    # "Charles II the Bald", but not "In Washington the White House"
+    rf"|the(?= (?:{'|'.join(word_list('epithets'))})\b(?! {_CAPITAL})))"
 )
 _LEGAL_FORM = r"(?:e\. ?V|[Ss]\.r\.[lo]|a\.s|p\.l\.c|d\.o\.o)\."  # behind the name of a company
 _NAME = regex.compile(
-    rf"(?<![\p{{L}}\p{{M}}\p{{N}}]){_CAPITALISED}"
-    rf"(?: (?:{_NAME_PARTICLE} )?(?:d['’])?{_CAPITALISED})*"
+    rf"(?<![\p{{L}}\p{{M}}\p{{N}}])(?:{_SAINT}|{_CAPITALISED})"
+    rf"(?: (?:{_NAME_PARTICLE} (?:{_SAINT}|(?:d['’])?{_CAPITALISED})|(?:d['’])?{_CAPITALISED}))*"
     rf"(?: {_LEGAL_FORM})?",
     regex.V1,
 )

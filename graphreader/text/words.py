@@ -363,11 +363,7 @@ def occurrences(words: str, text: str) -> list[str]:
     return [" ".join(place.split()) for place in places if _are_forms(place, bases)]
 
 
-SHORTEST_ROOT = 3
-_INFLECTIONS = (
-    ("s", ("",)), ("es", ("",)), ("ies", ("y",)), ("ed", ("", "e")), ("ied", ("y",)),
-    ("ing", ("", "e")),
-)  # fmt: skip
+_SHORT_ROOT = re.compile(r"[^aeiou]*[aeiouy][^aeiouwxy]")  # "plan": "planned", not "planed"
 
 
 @lru_cache(maxsize=64)
@@ -398,12 +394,21 @@ def _bases(word: str) -> frozenset[str]:
     """The words of which a folded word may be a regular form: "parties" of "party"."""
     word = _BASE_FORMS.get(word, word)
     bases = {word}
-    for suffix, endings in _INFLECTIONS:
+    if word.endswith("s") and not word.endswith("ss"):
+        bases.add(word[:-1])
+    if word.endswith(("ses", "xes", "zes", "ches", "shes", "oes")):
+        bases.add(word[:-2])
+    if word.endswith(("ies", "ied")):
+        bases.add(f"{word[:-3]}y")
+    for suffix in ("ed", "ing"):
         root = word.removesuffix(suffix)
-        if root != word and len(root) >= SHORTEST_ROOT:
-            bases |= {root + ending for ending in endings}
-            if len(suffix) > 1 and root[-1] == root[-2]:  # "travelled", "running"
-                bases.add(root[:-1])
+        if root == word or not re.search("[aeiouy]", root):
+            continue
+        bases.add(f"{root}e")
+        if not _SHORT_ROOT.fullmatch(root) and len(root) > 2:
+            bases.add(root)
+        if len(root) > 3 and root[-1] == root[-2]:  # "travelled", "running"
+            bases.add(root[:-1])
     return frozenset(bases)
 
 

@@ -189,6 +189,12 @@ def test_asked_names() -> None:
         ("condor", "Condors and conditions, a condor.", ["condors", "condor"]),
         ("party", "Parties part; the party is parting.", ["parties", "party"]),
         ("travel", "travelled, traveling, traveller", ["travelled", "traveling"]),
+        ("plan", "planes, planned, planing, plans", ["planned", "plans"]),
+        ("car", "cars, caring, cared, cares", ["cars"]),
+        ("use", "used, uses, us", ["used", "uses"]),
+        ("prince", "princes, princess", ["princes"]),
+        ("add", "adding, ads, added", ["adding", "added"]),
+        ("win", "wines, winning, wins", ["winning", "wins"]),
         ("the old veteran", "The old veterans, an old veteran", ["the old veterans"]),
     ],
 )

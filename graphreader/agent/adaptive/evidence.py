@@ -22,10 +22,11 @@ async def verified_findings(
     decision: Turn,
     passages: dict[str, str],
     shown: Sequence[ShownPassage],
-) -> tuple[list[KeptFinding], list[Plain]]:
-    """The new findings, and the run's quotes with the verified quotes of the findings.
+) -> tuple[list[KeptFinding | None], list[Plain]]:
+    """The findings of a decision, and the run's quotes with the verified quotes of the findings.
 
-    A quote from a fact that a turn has shown becomes the sentence that the fact comes from.
+    A finding that is known already is given as it is known, one without words as None. A quote from
+    a fact that a turn has shown becomes the sentence that the fact comes from.
     """
     numbers = [passage_number(one.passage) for one in decision.findings]
     cited = list(dict.fromkeys(passages[number] for number in numbers if number in passages))
@@ -38,14 +39,14 @@ async def verified_findings(
     chunks = dict(zip(cited, texts, strict=True))
     facts = {group.chunk.id: group.facts for group in groups}
     struck = {*decision.struck}
-    known = {one["text"] for n, one in enumerate(state["findings"], 1) if n not in struck}
-    findings: list[KeptFinding] = []
+    known = {one["text"]: one for n, one in enumerate(state["findings"], 1) if n not in struck}
+    findings: list[KeptFinding | None] = []
     quotes = state["quotes"]
     for one, number in zip(decision.findings, numbers, strict=True):
         text = one.finding.strip() or one.quote.strip()
         if not text or text in known:
+            findings.append(known.get(text))
             continue
-        known.add(text)
         chunk, places = chunks.get(passages.get(number, "")), list[int]()
         if chunk:
             located = _located(one.quote, chunk, facts.get(chunk.id, ()))
@@ -54,6 +55,7 @@ async def verified_findings(
         kept: KeptFinding = {"text": text, "passage": number, "quote": None}
         if places:
             kept |= {"quote": places[0], "more": places[1:]}
+        known[text] = kept
         findings.append(kept)
     return findings, quotes
 
@@ -65,11 +67,16 @@ def shown_facts(before: Seen, shown: Sequence[ShownPassage]) -> Seen:
 
 
 def _located(quote: str, chunk: ChunkInDocument, facts: Sequence[AtomicFact]) -> list[Plain]:
-    """The verified quotes of a chunk for a quote from it, or for pieces from it and its facts."""
+    """The verified quotes of a chunk for a quote from it, or for pieces from it and its facts.
+
+    None if a piece stands in neither.
+    """
     located = add_quotes([], chunk, [quote])
     for piece in [] if located else pieces_of(quote):
         own = add_quotes([], chunk, [piece])
         own = own or add_quotes([], chunk, (), _sources(piece, facts, chunk.text))
+        if not own:
+            return []
         located += [one for one in own if one not in located]
     return located
 

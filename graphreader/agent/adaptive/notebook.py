@@ -19,13 +19,13 @@ from graphreader.agent.state import Costs, Plain, add_costs
 from graphreader.errors import CutOffError, DecisionError, WindowError
 from graphreader.llm.protocols import Decision, Task, bulleted, folded, numbered
 from graphreader.text.names import names_of
-from graphreader.text.scripts import HAN_RUN
 from graphreader.text.words import fold, terms_of
 from graphreader.tokens import count
 from graphreader.usage import Phase
 
 LEAST_ROOM = 900  # tokens of findings that every prompt has room for
-BESIDE_FINDINGS = 1_500  # tokens of a prompt with the findings of a sweep, without these
+BESIDE_FINDINGS = 1_400  # tokens of a turn's prompt without notebook and results
+NUMBER = 4  # tokens of the number before a finding
 BESIDE_GROUPS = 900  # tokens of a prompt that puts findings together, without these
 MOST_ROUNDS = 3  # rounds in which a list of findings is put together
 MOST_AT_ONCE = 3000  # tokens of findings that one decision puts together
@@ -91,13 +91,12 @@ def finding_lines(
     The many of a sweep, or of a long notebook, have no quotes; if they are still too long, things
     that have a name only this and their places.
     """
-    lines: list[str] = []
-    forms = (_with_quote, _with_places, _named)
-    for line in forms[swept:]:
+    lines, sizes = list[str](), list[int]()
+    for line in (_with_places, _named) if swept else (_with_quote, _with_places, _named):
         lines = [line(one, quotes) for one in findings]
-        if count("\n".join(lines)) <= room:
+        sizes = [count(line) + NUMBER for line in lines]
+        if sum(sizes) <= room:
             return lines, 0
-    sizes = [count(line) + 1 for line in lines]
     first, size = 0, sum(sizes)
     while size > room and first < len(lines) - 1:
         size -= sizes[first]
@@ -108,18 +107,18 @@ def finding_lines(
 def may_be_one(findings: Sequence[KeptFinding]) -> bool:
     """Whether the items of two findings are one, or have names that share a word."""
     items = [one.get("item", "") for one in findings]
-    words = [{fold(one)} | terms_of(" ".join(names_of(one)) or _chinese(one)) for one in items]
+    words = [{fold(one)} | terms_of(_names_in(one)) for one in items]
     return any(n > 1 for n in Counter(chain.from_iterable(words)).values()) or not all(items)
 
 
-def _chinese(item: str) -> str:
-    """An item if it is in Chinese, where names have no capitals."""
-    return item if HAN_RUN.search(item) else ""
+def _names_in(item: str) -> str:
+    """The names in an item; all of it in a script without capitals, such as Chinese."""
+    return item if item.lower() == item.upper() else " ".join(names_of(item))
 
 
 def is_long(findings: Sequence[KeptFinding], room: int) -> bool:
     """Whether findings have no room even without their quotes."""
-    return count("\n".join(_with_places(one, ()) for one in findings)) > room
+    return sum(count(_with_places(one, ())) + NUMBER for one in findings) > room
 
 
 def _with_quote(finding: KeptFinding, quotes: Sequence[Plain]) -> str:
@@ -132,7 +131,7 @@ def _with_quote(finding: KeptFinding, quotes: Sequence[Plain]) -> str:
 
 def _with_places(finding: KeptFinding, _: Sequence[Plain]) -> str:
     lacks = "" if quotes_of(finding) else ": no quote"
-    return f"{finding['text']} [{finding['passage']}{lacks}]"
+    return f"{finding['text']} [{finding['passage'] or '?'}{lacks}]"
 
 
 def _named(finding: KeptFinding, quotes: Sequence[Plain]) -> str:

@@ -9,9 +9,10 @@ from graphreader.agent.adaptive.notebook import (
     finding_lines,
     room_of,
 )
-from graphreader.agent.adaptive.tasks import Action, Result
+from graphreader.agent.adaptive.tasks import LATEST_ACTIONS, Action, Result
 from graphreader.agent.state import Costs, NodeRef, Plain, RunState, Seen
 from graphreader.reading import FunctionCall, Stopped
+from graphreader.tokens import count
 
 OWN_PATH = 1  # the turns count as this path; exploring paths come after it
 
@@ -89,6 +90,10 @@ def notebook_of(state: AdaptiveState, window: int) -> Notebook:
     """The notebook for prompts: each finding with its passages, and its quote if there is room."""
     swept = bool(state.get("swept"))
     room = room_of(window, swept=swept)
+    if swept:
+        rest = [state["question"], state.get("earlier", ""), state["thoughts"], *state["needs"]]
+        rest += [*state["absent"], *state["actions"][-LATEST_ACTIONS:]]
+        room -= count("\n".join([*rest, *(one["text"] for one in state["results"])]))
     lines, first = finding_lines(state["findings"], state["quotes"], room, swept=swept)
     needs, absent = tuple(state["needs"]), tuple(state["absent"])
     return Notebook(needs, absent, tuple(lines), state["thoughts"], first)

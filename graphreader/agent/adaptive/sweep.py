@@ -36,6 +36,7 @@ TEXTS_AT_ONCE = 50  # texts that are requested from the graph at once
 NAMED = 10  # passages that the coverage names
 LEAST_POINTS = 3  # points of a summary that one decision gives
 POINT_TOKENS, TOKENS_A_POINT = 45, 150  # the length of a point, and of the text that it stands for
+TITLE_TOKENS = 60  # of the title of a passage, with its headings
 MOST_IN_FULL = 16_000  # tokens of passages that a run may read itself, in one prompt
 MOST_AT_ONCE = 6_000  # tokens of passages in one decision: in a longer text a model overlooks more
 
@@ -152,9 +153,9 @@ class Sweep:
                 f"{len(windows):,} calls. More than {limits.sweep_tokens:,} tokens must be "
                 f"allowed: --sweep-tokens {size}."
             )
-        if size <= min(spare, MOST_IN_FULL):
+        if size + TITLE_TOKENS * len(places) <= min(spare, MOST_IN_FULL):
             await self._texts(places)
-            coverage = f"All {len(places):,} passages{scope}, in full."
+            coverage = f"All {len(self._chunks):,} passages{scope}, in full."
             return SweepResult(coverage, list(self._chunks.values()))
         self._total = len(places)
         self._points = room // POINT_TOKENS // len(windows)
@@ -185,10 +186,11 @@ class Sweep:
         """Return the places in a scope, and a phrase about it: documents and parts, or words."""
         explorer = self._context.explorer
         wanted = [one for one in _OR.split(within.strip()) if one]
-        part = part_of(", ".join(wanted), self._documents)
+        part = part_of(within, self._documents)
         if isinstance(part, CorpusPart):
             places = await explorer.places(MOST_PLACES, part)
-            return places, f" of {folded(within)}" if wanted else ""
+            if places or not part.has_days:  # else the date may stand in the texts as a word
+                return places, f" of {folded(within)}" if wanted else ""
         places = await explorer.places(MOST_PLACES)
         ids = await explorer.chunks_with(wanted, MOST_WITH)
         chosen = [one for one in places if one.id in ids]

@@ -30,7 +30,7 @@ ActionName = Literal[
 MAX_ACTIONS = 5  # actions of one turn
 PATH_CALLS = 3  # calls of a path that explores where turns stall
 NOTES_TOKENS = 300  # the longest notes: every later prompt contains them
-_LATEST_ACTIONS = 12  # earlier actions that a prompt lists
+LATEST_ACTIONS = 12  # earlier actions that a prompt lists
 
 
 class Finding(Decision):
@@ -134,7 +134,7 @@ class TurnTask(Task[Turn]):
     def values(self) -> dict[str, str]:
         """Question, notebook with the actions so far, results, and the actions still possible."""
         question = f"{self.question}\n\n{self.earlier}" if self.earlier else self.question
-        actions = self.actions[-_LATEST_ACTIONS:]
+        actions = self.actions[-LATEST_ACTIONS:]
         done = f"\nActions so far:\n{bulleted(actions)}" if actions else ""
         results = [_shown(result) for result in self.results]
         return {

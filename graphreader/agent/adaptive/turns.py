@@ -1,7 +1,6 @@
 """The nodes of mode `adaptive`: a search, turns of a decision and its actions, the answer."""
 
 import asyncio
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
@@ -85,9 +84,6 @@ BESIDE_RESULTS = 1_300  # tokens of a prompt without notebook and results
 SUMMARY = 80  # characters of the outcome of an earlier action
 NODES_A_NEED = 10  # key elements that are searched for each need
 
-_NUMBERS = r"\[\d{1,3}(?:\s*[,;、–-]\s*\d{1,3})*\]"
-_FINDING_NUMBERS = re.compile(rf"\s*{_NUMBERS}(?:\s*[,;、–-]?\s*{_NUMBERS})*")
-
 
 class AdaptiveNodes:
     """The node functions of mode `adaptive`; `agent.exploration` has the nodes of its paths."""
@@ -146,7 +142,9 @@ class AdaptiveNodes:
         self._announce(shown, runtime)
         passages = state["passages"] | {one["number"]: one["chunk"] for one in shown}
         kept = [one for n, one in enumerate(state["findings"], 1) if n not in {*decision.struck}]
-        findings, quotes = await verified_findings(self._context, state, decision, passages, shown)
+        given, quotes = await verified_findings(self._context, state, decision, passages, shown)
+        before = {id(one) for one in state["findings"]}
+        findings = list({id(one): one for one in given if one and id(one) not in before}.values())
         number = state["turn"] + 1
         # The first search is none of the decision's actions.
         latest = map(_summary, state["results"], task.results) if number > 1 else ()
@@ -192,7 +190,7 @@ class AdaptiveNodes:
             answer = folded(f"{decision.answer} {decision.explanation}")
             first = f"first answer, likely: {answer}"
             return {**update, "first_answer": first, "actions": [*update["actions"], first]}
-        numbered = [*state["findings"], *findings]  # as the decision numbers them
+        numbered = [*state["findings"], *given]  # as the decision numbers them
         places = {id(one): place for place, one in enumerate(noted["findings"])}
 
         def named(numbers: Sequence[int]) -> list[int]:
@@ -233,8 +231,10 @@ class AdaptiveNodes:
                 runtime.stream_writer,
             )
             room = room_of(window, swept=True)
-            spare = room - tokens.count(state["notebook"]) if len(actions) == 1 else 0
-            result = await sweep.run(action, quotes, room, spare)
+            known = [state["question"], state.get("earlier", ""), state["notebook"]]
+            spare = room - tokens.count("\n".join([*known, *state["actions"]]))
+            result = await sweep.run(action, quotes, room, spare if len(actions) == 1 else 0)
+            results = [] if result.texts else results  # all that a search has shown is among them
             hits = [ChunkFacts(one) for one in result.texts]
             outcome = Outcome(hits, result.coverage, in_full=True)
             results.append(writer.result(text, outcome, is_search=False))
@@ -335,7 +335,7 @@ class AdaptiveNodes:
         decision = Answer(
             analysis=draft["notes"],
             answer=draft["answer"],
-            explanation=_FINDING_NUMBERS.sub("", draft["explanation"]),
+            explanation=draft["explanation"],
             confidence=confidence,
             claims=claims,
             contradictions=contradictions,

@@ -44,12 +44,12 @@ def part_of(within: str, documents: Sequence[str]) -> CorpusPart | str:
             begin = int(places[2] or 0)
             end = int(places[4] or begin) if places[2] else _LAST
             ranges += [(documents[number - 1], begin, end) for number in numbers]
-        elif days and any(days.groups()):
+        elif days and any(days.groups()) and not since + until:
             begins, ends, only = (_padded(one or "") for one in days.groups())
             since, until = sorted((begins or only, ends or only or _OPEN))
         else:
             return (
-                "within takes a document, 3, a part of one, 3.20-40, or days, 2023-06..2023-08, "
+                "within takes documents, 3, parts of them, 3.20-40, or days, 2023-06..2023-08, "
                 f"not “{folded(within)}”."
             )
     if all(begin == 0 and end == _LAST for _, begin, end in ranges):
