@@ -29,7 +29,7 @@ LEAST_LEAD = 0.2  # share of the question that must stand near a name for it to 
 LEAD = 0.25  # added to the relevance of a text that has a followed name
 WINDOWS = (20, 80)  # characters around a name in which the question's words count
 _NEXT_WORD = re.compile(r" ([a-z][a-z-]+)")
-_DETAIL = re.compile(r"(?i)\b(?:who\w*|when|where|which|why|how many|is|does|did|says?)\b")
+_DETAIL = re.compile(r"(?i)\b(?:who|whom|whose|when|where|which|why|how many|is|does|did|says?)\b")
 _SUMMARIES = terms_of(" ".join(word_list("summaries")))
 _WHOLES = terms_of(" ".join(word_list("wholes")))
 
@@ -132,9 +132,8 @@ def asked_names(question: str) -> list[str]:
 def asks_about_whole(question: str) -> bool:
     """Whether a question in English asks to sum up a text and names nothing that is in it."""
     terms = terms_of(question)
-    return (
-        not _DETAIL.search(question) and bool(terms & _SUMMARIES) and terms <= _SUMMARIES | _WHOLES
-    )
+    sums_up = bool(terms & _SUMMARIES) and terms <= _SUMMARIES | _WHOLES
+    return sums_up and not _DETAIL.search(question)
 
 
 def parse_question(question: str) -> ParsedQuestion:

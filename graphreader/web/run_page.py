@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse
 from sse_starlette import ServerSentEvent
 
 from graphreader.agent.run_view import RunView
-from graphreader.errors import UnknownRunError
+from graphreader.errors import RunsError, UnknownRunError
 from graphreader.pages.page import sections, visited_part
 from graphreader.reading import Reading
 from graphreader.web.access import Token
@@ -79,8 +79,9 @@ async def _scope(server: Services, run: str, reading: Reading | None) -> tuple[s
     """The terms of the scope of a run; until it has ended, as far as it is kept."""
     if reading:
         return reading.scope
-    store = server.resources.run_store
-    record = await store.find(run) if store else None
+    store, record = server.resources.run_store, None
+    with suppress(RunsError):  # the page of a live run needs no store
+        record = await store.find(run) if store else None
     return record.scope.terms if record else ()
 
 
