@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from graphreader import preflight, tokens
+from graphreader.agent.adaptive.notebook import KeptFinding
+from graphreader.agent.adaptive.state import first_state, notebook_of
+from graphreader.agent.adaptive.tasks import Action, LastTurnTask, Result
 from graphreader.agent.tasks import (
     NOTEBOOK_TOKENS,
     PLAN_TOKENS,
@@ -266,3 +269,36 @@ def test_much_space() -> None:
 )
 def test_encoding_of_a_known_model(model: str, encoding: str) -> None:
     assert tokens.encoding_for(model) == encoding
+
+
+# The notebook of a sweep leaves room for all else that a turn's prompt has, in each form of reply.
+@pytest.mark.parametrize("window", [4_096, 8_192])
+@pytest.mark.parametrize("words", [3, 20, 90])
+@pytest.mark.parametrize("item", ["", "Quist"])
+def test_notebook_of_a_sweep(window: int, words: int, item: str) -> None:
+    state = first_state(Action(function="search", argument="ships"))
+    text = " ".join(f"word{n}" for n in range(words))
+    finding: KeptFinding = {"text": text, "passage": "12.345", "quote": None, "item": item}
+    state |= {
+        "question": "Which ships does the log name?",
+        "findings": [finding] * 600,
+        "swept": ["58 of 60 passages read."],
+        "thoughts": "note " * 280,
+        "needs": ["whose ships they are"] * 8,
+        "actions": ["search(a ship that sailed to Oslo): [1.2] [1.3]"] * 20,
+        "earlier": "> Earlier question: Who sailed? " * 20,
+    }
+    result: Result = {"action": "sweep(ships)", "passages": [], "text": "58 of 60 passages " * 20}
+    state["results"] = [result]
+    task = LastTurnTask(
+        state["question"],
+        notebook_of(state, window),
+        tuple(state["actions"]),
+        (result,),
+        0,
+        state["earlier"],
+    )
+
+    forms: tuple[ReplyForm, ...] = ("schema", "tool")
+    assert all(fit(task, form, window).tokens <= window for form in forms)
+    assert task.notebook.findings
