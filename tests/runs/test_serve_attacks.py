@@ -904,4 +904,6 @@ def test_large_plain_text(neo4j: Settings, tmp_path: Path, unit: str) -> None:
                 web.post(f"/api/jobs/{job}/cancel")
             time.sleep(0.05)
 
-    assert max(waits) < 3  # a step of the interpreter on the whole text takes longer
+    # A server that reads the text itself answers after 10 s or more; a thread that shares the
+    # interpreter with it on a busy machine delays an answer by up to 4 s.
+    assert max(waits) < 8
