@@ -48,12 +48,14 @@ def take_turn(task: TurnTask) -> Turn:
         return Turn(findings=_noted(new), actions=actions[: MOST_READ + MOST_SEARCHES])
     best = evidence.best_together([*notes, *read], question)
     shown = evidence.passages([*notes, *read], best, question)
+    findings = _noted({one: read[one] for one in shown if one in read})
+    kept = [number for number, note in enumerate(notes, 1) if note in shown]
     return Turn(
-        findings=_noted({one: read[one] for one in shown if one in read}),
+        findings=findings,
         notes="By word overlap alone.",
         answer=" ".join(one_line(one.text) for one in best),
         confidence="stated" if best else "not in the texts",
-        rests_on=[number for number, note in enumerate(notes, 1) if note in shown],
+        rests_on=[*kept, *range(len(notes) + 1, len(notes) + len(findings) + 1)],
     )
 
 

@@ -70,6 +70,7 @@ from graphreader.errors import BudgetError, DecisionError, ReplyError
 from graphreader.llm.protocols import folded
 from graphreader.outline import shortened
 from graphreader.reading import FunctionCall, Stopped
+from graphreader.settings import OFFLINE
 from graphreader.store.search import SearchResult
 from graphreader.text.question import asked_names, asks_about_whole
 from graphreader.text.words import terms_of
@@ -97,7 +98,8 @@ class AdaptiveNodes:
         Of a question about the whole no word is sought: the documents are listed. If the run always
         sweeps, the sweep is the next action.
         """
-        is_about_whole = asks_about_whole(state["question"])
+        has_model = self._context.decider.name != OFFLINE  # without one words are all there is
+        is_about_whole = has_model and asks_about_whole(state["question"])
         listing = Action(function="list", argument="documents")
         update = first_state(listing if is_about_whole else _search(state["question"]))
         runner, writer = ActionRunner(self._context), ResultWriter([], (), {})
