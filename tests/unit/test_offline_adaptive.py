@@ -88,7 +88,7 @@ async def test_answers() -> None:
     decision = await turn(passage("2.0", "Ada Quist", BORN), findings=noted)
     nothing = await turn(passage("1.0", "Salt", "Salt is cheap."), turns=0)
 
-    assert (decision.actions, decision.rests_on, decision.confidence) == ([], [1], "stated")
+    assert (decision.actions, decision.rests_on, decision.confidence) == ([], [1, 2], "stated")
     assert [one.quote for one in decision.findings] == [BORN]
     assert ROAD in decision.answer
     assert BORN in decision.answer
