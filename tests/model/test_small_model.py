@@ -107,17 +107,16 @@ def check_reading(reading: Reading) -> None:
         assert reading.notes
 
 
-# In every mode a question ends with a reading, or with a sentence if no reply of this model can be
-# used; what is cited stands in the text, and the cost is what the server counts, unless a reply that
-# repeated itself was stopped.
+# In every mode a question ends with a reading, or with a sentence if no reply can be used; what is
+# cited stands in the text, and the cost is what the server counts, unless a reply that repeated
+# itself was stopped.
 @pytest.mark.parametrize("mode", MODES)
 def test_modes(llama: Llama, corpus_of_model: Corpus, mode: str) -> None:
     before = llama.tokens
     try:
         reading = corpus_of_model.reader.ask(QUESTION, mode=MODES[mode].name)
-    except ReplyError as error:
-        assert "Another model may do better" in str(error)
-        return
+    except ReplyError:
+        return  # no reply of the last turn could be used
     prompts, replies = (now - then for now, then in zip(llama.tokens, before, strict=True))
 
     check_reading(reading)
