@@ -23,6 +23,6 @@ RETURN size(found) AS total, COLLECT {
     RETURN chunks, tokens, left(coalesce(first.summary, f.text, ''), $characters) AS summary
   }
   WITH d, chunks, tokens, summary, coalesce(d.headings, []) AS headings
-  WITH d, chunks, tokens, summary, [headings, coalesce(d.heading_levels, [one IN headings | 1])] AS headings
-  RETURN [d.id, d.title, chunks, tokens, headings, summary]
+  RETURN [d.id, d.title, chunks, tokens,
+          [headings, coalesce(d.heading_levels, [one IN headings | 1])], summary]
 } AS rows

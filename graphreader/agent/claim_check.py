@@ -59,8 +59,7 @@ async def check_claims(
     terms = [terms_of(one.quote) for one in quotes]
     shown = sorted({n for one in unsure for n in one.citations or _nearest(one, terms)})
     numbers = {n: number for number, n in enumerate(shown, 1)}  # as the task has them
-    ids = [one.id for n in shown if (one := chunks[n - 1])]
-    every = {id_: range(MOST_FACTS) for id_ in ids}
+    every = {one.id: range(MOST_FACTS) for n in shown if (one := chunks[n - 1])}
     groups = await context.explorer.shown_texts((), every)
     facts = {(one.chunk.document_id, one.chunk.index): one.facts for one in groups}
     task = ClaimCheckTask(

@@ -273,6 +273,8 @@ class GraphExplorer:
         `seen` has the indexes of facts by the ids of their chunks.
         """
         ids = dict.fromkeys((*read, *seen))
+        if not ids:
+            return []
         values = [{"id": id_, "read": id_ in read, "facts": list(seen.get(id_, ()))} for id_ in ids]
         rows = {row["chunk"]["id"]: row for row in await self._rows("shown_texts", chunks=values)}
         shown = []

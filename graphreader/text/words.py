@@ -129,6 +129,7 @@ def fold(word: str) -> str:
 _SUFFIXES_BY_END = {
     last: [one for one in _SUFFIXES if one[0][-1] == last] for last in {s[-1] for s, _ in _SUFFIXES}
 }
+_SHORT_ROOT = re.compile(r"[^aeiou]*[aeiouy][^aeiouwxy]")  # "plan": "planned", not "planed"
 
 
 @lru_cache(maxsize=65536)
@@ -361,9 +362,6 @@ def occurrences(words: str, text: str) -> list[str]:
         return []
     places = (match[0].casefold() for match in pattern.finditer(compatible(text)))
     return [" ".join(place.split()) for place in places if _are_forms(place, bases)]
-
-
-_SHORT_ROOT = re.compile(r"[^aeiou]*[aeiouy][^aeiouwxy]")  # "plan": "planned", not "planed"
 
 
 @lru_cache(maxsize=64)

@@ -21,16 +21,15 @@ async def verified_findings(
     state: AdaptiveState,
     decision: Turn,
     passages: dict[str, str],
-    shown: Sequence[ShownPassage],
-) -> tuple[list[KeptFinding | None], list[Plain]]:
-    """The findings of a decision, and the run's quotes with the verified quotes of the findings.
+    seen: Seen,
+) -> tuple[list[KeptFinding | None], list[KeptFinding], list[Plain]]:
+    """The findings of a decision, the new findings among them, and the run's quotes with theirs.
 
     A finding that is known already is given as it is known, one without words as None. A quote from
-    a fact that a turn has shown becomes the sentence that the fact comes from.
+    a fact that the run has `seen` becomes the sentence that the fact comes from.
     """
     numbers = [passage_number(one.passage) for one in decision.findings]
     cited = list(dict.fromkeys(passages[number] for number in numbers if number in passages))
-    seen = shown_facts(state["seen"], shown)
     of_cited = {id_: seen[id_] for id_ in cited if id_ in seen}
     groups, texts = await asyncio.gather(
         context.explorer.shown_texts((), of_cited),
@@ -40,12 +39,13 @@ async def verified_findings(
     facts = {group.chunk.id: group.facts for group in groups}
     struck = {*decision.struck}
     known = {one["text"]: one for n, one in enumerate(state["findings"], 1) if n not in struck}
-    findings: list[KeptFinding | None] = []
+    given: list[KeptFinding | None] = []
+    new: list[KeptFinding] = []
     quotes = state["quotes"]
     for one, number in zip(decision.findings, numbers, strict=True):
         text = one.finding.strip() or one.quote.strip()
         if not text or text in known:
-            findings.append(known.get(text))
+            given.append(known.get(text))
             continue
         chunk, places = chunks.get(passages.get(number, "")), list[int]()
         if chunk:
@@ -56,8 +56,9 @@ async def verified_findings(
         if places:
             kept |= {"quote": places[0], "more": places[1:]}
         known[text] = kept
-        findings.append(kept)
-    return findings, quotes
+        given.append(kept)
+        new.append(kept)
+    return given, new, quotes
 
 
 def shown_facts(before: Seen, shown: Sequence[ShownPassage]) -> Seen:

@@ -144,15 +144,16 @@ class AdaptiveNodes:
         self._announce(shown, runtime)
         passages = state["passages"] | {one["number"]: one["chunk"] for one in shown}
         kept = [one for n, one in enumerate(state["findings"], 1) if n not in {*decision.struck}]
-        given, quotes = await verified_findings(self._context, state, decision, passages, shown)
-        before = {id(one) for one in state["findings"]}
-        findings = list({id(one): one for one in given if one and id(one) not in before}.values())
+        seen = shown_facts(state["seen"], shown)
+        given, findings, quotes = await verified_findings(
+            self._context, state, decision, passages, seen
+        )
         number = state["turn"] + 1
         # The first search is none of the decision's actions.
         latest = map(_summary, state["results"], task.results) if number > 1 else ()
         is_last = decision.is_final or not task.turns
         # Chunks come first: in full, they need the room most.
-        chosen = [] if is_last else sorted(decision.actions[:MAX_ACTIONS], key=_is_search)
+        chosen = [] if is_last else sorted(decision.actions[:MAX_ACTIONS], key=_reads_no_chunk)
         at = f"turn {number}"
         calls = [FunctionCall(one.function, argument_text(one), "", at) for one in chosen]
         for call in calls:
@@ -174,7 +175,7 @@ class AdaptiveNodes:
             "notebook": notebook,
             "passages": passages,
             "read": list(dict.fromkeys([*state["read"], *_whole(shown)])),
-            "seen": shown_facts(state["seen"], shown),
+            "seen": seen,
             "functions": [*state["functions"], *map(asdict, calls)],
             "pending": [action.model_dump() for action in chosen],
             "results": [],
@@ -451,7 +452,7 @@ def _is_progress(state: AdaptiveState, decision: Turn, findings: Sequence[KeptFi
     return not before or not before <= set(map(folded, decision.needs))
 
 
-def _is_search(action: Action) -> bool:
+def _reads_no_chunk(action: Action) -> bool:
     return not action.function.endswith("_chunk")
 
 
