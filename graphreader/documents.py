@@ -15,6 +15,7 @@ from graphreader.errors import UsageError
 
 MAX_CORPUS_NAME = 200
 _SENTENCE_NUMBER = re.compile(r"<\d{1,5}>")
+_PAGE = re.compile(r"page (\d{1,9})\b")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -24,6 +25,28 @@ class Skipped:
 
     part: str
     reason: str
+
+
+class Place(NamedTuple):
+    """A part of a document that a person finds in the file: its first character, and its name.
+
+    Names are such as "page 12 (iv)", with the printed label in brackets, "slide 3", "sheet Costs,
+    row 7", "attachment plan.pdf, page 2". A place ends where the next one begins.
+    """
+
+    start: int
+    name: str
+
+    @classmethod
+    def pages(cls, starts: Iterable[int]) -> tuple[Self, ...]:
+        """Make the places "page 1", "page 2", ... from their first characters."""
+        return tuple(cls(start, f"page {number}") for number, start in enumerate(starts, 1))
+
+    @property
+    def page(self) -> int | None:
+        """The number of a page from 1, None for another place."""
+        match = _PAGE.match(self.name)
+        return int(match[1]) if match else None
 
 
 class Heading(NamedTuple):
@@ -60,8 +83,8 @@ class Document:
     """A text with its metadata; `id` follows from the corpus and the path of its source.
 
     `sha256` is that of the UTF-8 text, `language` "zh" or else "en", `metadata` plain JSON
-    values, `date` an ISO date, month, year or interval, if one is known. `page_starts` count
-    characters; `skipped` could not be read. `encoding` is empty for UTF-8 and for formats that have
+    values, `date` an ISO date, month, year or interval, if one is known. `skipped` could not be
+    read. `encoding` is empty for UTF-8 and for formats that have
     none; `notes` are sentences about the reading.
     """
 
@@ -73,13 +96,23 @@ class Document:
     sha256: str
     language: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    page_starts: tuple[int, ...] = ()
+    places: tuple[Place, ...] = ()
     headings: tuple[Heading, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     encoding: str = ""
     notes: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     date: str = ""
+
+    @property
+    def page_starts(self) -> tuple[int, ...]:
+        """The first characters of the pages, () without pages."""
+        return tuple(place.start for place in self.places if place.page)
+
+    def place_at(self, position: int) -> Place | None:
+        """Return the place of a character, None if none is known."""
+        before = bisect_right(self.places, position, key=lambda place: place.start)
+        return self.places[before - 1] if before else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +135,8 @@ class ChunkRef:
     def of(cls, row: Mapping[str, Any]) -> Self:
         """Make a chunk of a map projection such as `c {.*, document: d.title}`."""
         values = {one.name: row[one.name] for one in fields(cls) if one.name in row}
-        return cls(**{**values, "heading_path": tuple(row.get("heading_path") or ())})
+        lists = {name: tuple(values.get(name) or ()) for name in _LISTS if name in values}
+        return cls(**{**values, **lists})
 
     @property
     def section(self) -> str:
@@ -117,9 +151,10 @@ class Chunk(ChunkRef):
 
     `text` is the document's slice from `start` to `end`; all chunks joined give the text back.
     `source` is the document's, `summary` a sentence about the chunk for outlines, `error` the
-    reason why it has no facts. Every field after `document_id` but `source` is a property of the
-    node in the graph, so a further field is stored and read without a change of a statement. One
-    that depends on more than the chunk's own text belongs to `place` too.
+    reason why it has no facts. `place_names` are the places of its characters from each of
+    `place_starts` on, which are relative to the chunk. Every field after `document_id` but `source`
+    is a property of the node in the graph, so a further field is stored and read without a change
+    of a statement. One that depends on more than the chunk's own text belongs to `place` too.
     """
 
     end: int
@@ -128,6 +163,13 @@ class Chunk(ChunkRef):
     source: str = ""
     summary: str = ""
     error: str | None = None
+    place_starts: tuple[int, ...] = ()
+    place_names: tuple[str, ...] = ()
+
+    def place_at(self, position: int) -> Place | None:
+        """Return the place of a character of the document, None if none is known."""
+        before = bisect_right(self.place_starts, position - self.start)
+        return Place(position, self.place_names[before - 1]) if before else None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types, where `chunk` is the index. No key is ever removed."""
@@ -147,7 +189,9 @@ class Chunk(ChunkRef):
     def place(self) -> dict[str, Any]:
         """The properties that an edit elsewhere in the document changes."""
         span = {"index": self.index, "start": self.start, "end": self.end}
-        return {**span, "heading_path": list(self.heading_path) or None}
+        places = {"place_starts": self.place_starts, "place_names": self.place_names}
+        lists = {"heading_path": self.heading_path, **places}
+        return {**span, **{name: list(values) or None for name, values in lists.items()}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +224,7 @@ class ChunkInDocument(Chunk):
     """A chunk with its surroundings: the adjacent chunks, None at the edges, pages and headings.
 
     `page_starts` are characters of the document; `first_page` is the page on which the chunk
-    begins, 0 without pages.
+    begins, 0 without pages: chunks of earlier versions have no names of places.
     """
 
     previous: ChunkRef | None = None
@@ -189,15 +233,19 @@ class ChunkInDocument(Chunk):
     page_starts: tuple[int, ...] = ()
     headings: tuple[Heading, ...] = ()
 
-    def page(self, position: int) -> int | None:
-        """Return the page number of a position in the chunk, None without pages."""
-        return self.first_page + bisect_right(self.page_starts, position) or None
+    def place_at(self, position: int) -> Place | None:
+        """Return the place of a character of the document, None if none is known."""
+        if place := Chunk.place_at(self, position):
+            return place
+        page = self.first_page + bisect_right(self.page_starts, position)
+        return Place(position, f"page {page}") if page else None
 
     def heading(self, position: int) -> str | None:
         """Return the last heading that begins at a position in the chunk or before."""
         return next((one.title for one in reversed(self.headings) if one.start <= position), None)
 
 
+_LISTS = ("heading_path", "place_starts", "place_names")  # as Neo4j gives them
 _OF_DOCUMENT = ("document", "document_id", "source")
 
 

@@ -30,9 +30,9 @@ Confidence = Literal["stated", "likely", "not in the texts"]
 class Citation:
     """A quote that supports the answer, with its document's title and id and its chunk's index.
 
-    `quote` is exactly the slice from `start` to `end` of the document's text; `page` and
-    `heading` are its first page and heading, if any. Without a model `score` is the share of the
-    question's words that it has, from 0 to 1, less for a long quote.
+    `quote` is exactly the slice from `start` to `end` of the document's text; `page`, `heading` and
+    `place` ("page 3 (iii)", "sheet Costs, row 7") are where it begins, if known. Without a model
+    `score` is the share of the question's words that it has, from 0 to 1, less for a long quote.
     """
 
     document: str
@@ -44,6 +44,13 @@ class Citation:
     page: int | None = None
     heading: str | None = None
     score: float | None = None
+    place: str | None = None
+
+    @property
+    def where(self) -> str:
+        """Document, place and heading in one line: "Report, page 3 (iii), “Costs”"."""
+        heading = f"“{self.heading}”" if self.heading else None
+        return ", ".join(filter(None, [self.document, self.place, heading]))
 
 
 @dataclass(frozen=True, slots=True)

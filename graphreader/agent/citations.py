@@ -40,7 +40,9 @@ def add_quotes(
         Citation(
             *(chunk.document, chunk.document_id, chunk.index),
             *(chunk.start + start, chunk.start + end, chunk.text[start:end]),
-            *(chunk.page(chunk.start + start), chunk.heading(chunk.start + start)),
+            page=(place := chunk.place_at(chunk.start + start)) and place.page,
+            heading=chunk.heading(chunk.start + start),
+            place=place and place.name,
         )
         for start, end in chain(found, spans)
     )

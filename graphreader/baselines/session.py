@@ -2,7 +2,6 @@
 
 import time
 from abc import ABC, abstractmethod
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -199,6 +198,7 @@ def _citations(quotes: Sequence[str], passages: Sequence[TextPassage]) -> list[C
 def _citation(passage: TextPassage, start: int, end: int) -> Citation:
     document, at = passage.document, passage.start + start
     headings = [one.title for one in document.headings if one.start <= at]
+    place = document.place_at(at)
     return Citation(
         document=document.title,
         document_id=document.id,
@@ -206,6 +206,7 @@ def _citation(passage: TextPassage, start: int, end: int) -> Citation:
         start=at,
         end=passage.start + end,
         quote=passage.text[start:end],
-        page=bisect_right(document.page_starts, at) or None,
+        page=place and place.page,
         heading=headings[-1] if headings else None,
+        place=place and place.name,
     )

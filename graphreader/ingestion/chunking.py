@@ -17,7 +17,7 @@ from heapq import heappop, heappush, merge
 from itertools import accumulate, chain, islice, pairwise
 from unicodedata import category
 
-from graphreader.documents import Chunk, Document, Heading, heading_paths, identity
+from graphreader.documents import Chunk, Document, Heading, Place, heading_paths, identity
 from graphreader.text.blocks import code_spans
 from graphreader.text.lines import line_spans
 from graphreader.text.scripts import HAN, KANA
@@ -108,7 +108,24 @@ def _chunks(document: Document, spans: Iterable[Span]) -> list[Chunk]:
         seen[text] += 1
         place = id_, index, document.title, document.id
         chunks.append(Chunk(*place, start, end, text, tokens, document.source))
-    return list(with_heading_paths(chunks, document.headings))
+    return list(with_heading_paths(_with_places(chunks, document.places), document.headings))
+
+
+def _with_places(chunks: Sequence[Chunk], places: Sequence[Place]) -> list[Chunk]:
+    """Return the chunks with the places of their characters, from the one at their start on."""
+    starts = [place.start for place in places]
+    placed = []
+    for chunk in chunks:
+        first, after = bisect_right(starts, chunk.start), bisect_left(starts, chunk.end)
+        inside = places[max(0, first - 1) : after]
+        placed.append(
+            replace(
+                chunk,
+                place_starts=tuple(max(0, place.start - chunk.start) for place in inside),
+                place_names=tuple(place.name for place in inside),
+            )
+        )
+    return placed
 
 
 def with_heading_paths(chunks: Sequence[Chunk], headings: Iterable[Heading]) -> Iterator[Chunk]:

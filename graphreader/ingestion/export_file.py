@@ -80,7 +80,7 @@ class PassageRecord(_Record):
 
 
 class ChunkRecord(_Record):
-    """A chunk; `error` is the reason for missing facts. Older exports have no summaries.
+    """A chunk; `error` is the reason for missing facts. Older exports have no summaries and places.
 
     Passages are made anew by an import, so only their vectors are exported.
     """
@@ -92,6 +92,8 @@ class ChunkRecord(_Record):
     text: str
     error: str | None = None
     summary: str | None = None
+    place_starts: tuple[Number, ...] = ()
+    place_names: tuple[str, ...] = ()
     facts: tuple[FactRecord, ...] = ()
     passages: tuple[PassageRecord, ...] = ()
 

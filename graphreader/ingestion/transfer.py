@@ -24,6 +24,7 @@ from graphreader.documents import (
     Document,
     Heading,
     KeyElement,
+    Place,
     check_corpus_name,
     identity,
 )
@@ -59,7 +60,9 @@ LINES_PER_BATCH = 100
 # The powers that a float represents exactly.
 _POWERS = np.array([10.0**digits for digits in range(23)])
 
-_NOT_OF_DOCUMENTS = {"chunk_tokens", "chunks", "headings", "joins", "asked_names", "tagged"}
+_NOT_OF_DOCUMENTS = {
+    *("chunk_tokens", "chunks", "page_starts", "headings", "joins", "asked_names", "tagged")
+}
 
 
 @dataclass(slots=True)
@@ -203,7 +206,9 @@ def _chunk(row: Row) -> ChunkRecord:
     passages = (
         PassageRecord(**{**one, "embedding": packed(one["embedding"])}) for one in row["passages"]
     )
-    return ChunkRecord(**row["chunk"], facts=tuple(facts), passages=tuple(passages))
+    chunk = row["chunk"]
+    places = {name: tuple(chunk.get(name) or ()) for name in ("place_starts", "place_names")}
+    return ChunkRecord(**{**chunk, **places}, facts=tuple(facts), passages=tuple(passages))
 
 
 def _short_numbers(vector: list[float]) -> tuple[float, ...]:
@@ -323,7 +328,10 @@ class _Importer:
     def _document(self, id_: str, record: DocumentRecord) -> Document:
         values = record.model_dump(exclude=_NOT_OF_DOCUMENTS)
         headings = tuple(Heading(*one) for one in record.headings)
-        return Document(corpus=self._corpus, id=id_, text="", headings=headings, **values)
+        places = Place.pages(record.page_starts)
+        return Document(
+            corpus=self._corpus, id=id_, text="", headings=headings, places=places, **values
+        )
 
     def _chunks(self, document: str, record: DocumentRecord) -> list[ChunkFacts[Chunk]]:
         times: Counter[str] = Counter()

@@ -3,12 +3,20 @@
 import json
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal
 
-from graphreader.documents import AtomicFact, Chunk, ChunkRef, Document, Heading, without_surrogates
+from graphreader.documents import (
+    AtomicFact,
+    Chunk,
+    ChunkRef,
+    Document,
+    Heading,
+    Place,
+    without_surrogates,
+)
 from graphreader.errors import UnknownCorpusError, UnknownDocumentError, UsageError
 from graphreader.files import file_source, relative_name
 from graphreader.scope import Scope
@@ -165,8 +173,8 @@ class Catalog:
             Document(
                 corpus=corpus,
                 **row["document"],
-                text="".join(row["texts"]),
-                page_starts=tuple(row["page_starts"]),
+                text="".join(chunk["text"] for chunk in row["chunks"]),
+                places=tuple(_places(row)),
                 headings=Heading.of(row),
             )
             for row in rows
@@ -364,3 +372,16 @@ class DocumentStatus:
 
     async def _read(self, name: str, **values: Any) -> list[Row]:
         return await self._connection.read(f"read/{name}", corpus=self._corpus, **values)
+
+
+def _places(row: Row) -> Iterator[Place]:
+    """Yield the places of a document: its chunks', or the pages of an earlier version's text."""
+    last = ""
+    for chunk in row["chunks"]:
+        starts, names = chunk["place_starts"] or (), chunk["place_names"] or ()
+        for start, name in zip(starts, names, strict=True):
+            if name != last:
+                yield Place(chunk["start"] + start, name)
+            last = name
+    if not last:
+        yield from Place.pages(row["page_starts"])

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from graphreader.documents import Chunk, ChunkFacts, Document, Heading
+from graphreader.documents import Chunk, ChunkFacts, Document, Heading, Place
 from graphreader.errors import UnknownCorpusError, UnknownDocumentError
 from graphreader.graph_reader import GraphReader
 from graphreader.ingestion.chunking import split
@@ -108,7 +108,7 @@ async def arrange(writer: GraphWriter, of: Document, chunks: Sequence[Chunk]) ->
 # is only being read in is left out.
 async def test_texts(writer: GraphWriter, catalog: Catalog) -> None:
     headings = Heading(0, "第一章", 9), Heading(12, "Stone & “sand”")
-    places = {"page_starts": (0, 9, 30), "headings": headings}
+    places = {"places": Place.pages((0, 9, 30)), "headings": headings}
     books = [
         book(writer.corpus, title, text, **places)
         for title, text in {"C": ENGLISH, "A": CHINESE, "B": ODD}.items()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphreader.documents import Heading
+from graphreader.documents import Heading, Place
 from graphreader.offline.embedder import OfflineEmbedder, embedding_of
 from graphreader.outline import OutlineEntry
 from graphreader.scope import Scope
@@ -461,7 +461,7 @@ async def test_pages_headings_and_preceding_facts(
 ) -> None:
     paged = replace(
         document(writer.corpus, "paged", "One two. Three four. Five."),
-        page_starts=(0, 4, 4, 22),
+        places=Place.pages((0, 4, 4, 22)),
         headings=(
             *(Heading(4, "Two"), Heading(9, "Three"), Heading(15, "Four"), Heading(21, "Five")),
         ),
@@ -475,7 +475,7 @@ async def test_pages_headings_and_preceding_facts(
     stored = {id_: await explorer.chunk(id_) for id_ in places}
 
     assert [
-        [(chunk.page(at), chunk.heading(at)) for at in places[id_]]
+        [((place := chunk.place_at(at)) and place.page, chunk.heading(at)) for at in places[id_]]
         for id_, chunk in stored.items()
         if chunk
     ] == [

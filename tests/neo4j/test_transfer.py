@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from graphreader.documents import AtomicFact, Chunk, ChunkFacts, Document, Heading, identity
+from graphreader.documents import AtomicFact, Chunk, ChunkFacts, Document, Heading, Place, identity
 from graphreader.errors import EmbeddingMismatchError, UsageError
 from graphreader.ingestion import transfer
 from graphreader.ingestion.chunking import split
@@ -45,7 +45,7 @@ def text_document(corpus: str, title: str, text: str) -> Document:
     return replace(
         from_text(text, title, corpus, f"/texts/{title}.md"),
         metadata={"tags": ["a", "ü"], "nothing": None, "year": 1901, "deep": {"x": 0.1}},
-        page_starts=(0, 10),
+        places=Place.pages((0, 10)),
         headings=(Heading(0, "Vera"), Heading(9, "第二章", 9)),
     )
 

@@ -16,9 +16,9 @@ from typing import Any
 import pypdf
 import pytest
 
-from graphreader.documents import Document, Heading
+from graphreader.documents import Document, Heading, Place
 from graphreader.errors import DocumentError
-from graphreader.ingestion.loading import formats, parser_process
+from graphreader.ingestion.loading import archives, formats, parser_process
 from graphreader.ingestion.loading.content import (
     MAX_CHARACTERS,
     Content,
@@ -28,13 +28,11 @@ from graphreader.ingestion.loading.content import (
     plain,
     read_text,
 )
-from graphreader.ingestion.loading.formats import (
-    load,
-    read_docx,
-    read_epub,
-    read_pdf,
-)
+from graphreader.ingestion.loading.epub import read_epub
+from graphreader.ingestion.loading.formats import load
 from graphreader.ingestion.loading.markdown import read_markdown
+from graphreader.ingestion.loading.pdf import read_pdf
+from graphreader.ingestion.loading.word import read_docx
 from tests.unit.loading import documents, reasons, without_root, write
 
 
@@ -262,7 +260,7 @@ def test_pdf(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
     content = read_pdf(data, "a.pdf")
 
     assert content.text == "Joan was born.\n\nShe fought."
-    assert content.page_starts == (0, 16, 16, 16)
+    assert content.places == Place.pages((0, 16, 16, 16))
     assert content.headings == (
         Heading(0, "A"),
         Heading(content.text.index("fought"), "fought"),
@@ -310,7 +308,7 @@ def test_encrypted_pdf() -> None:
 # stand for each other again and again are not expanded. Fonts and pictures are not counted, markup
 # under any name is.
 def test_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "MAX_UNPACKED", 100_000)
+    monkeypatch.setattr(archives, "MAX_UNPACKED", 100_000)
     entities = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
     about = f'<!DOCTYPE x [<!ENTITY e0 "lol">{entities}]><container full-path="&e11;"/>'
     page = "<p>" + "x" * 60_000
@@ -363,7 +361,7 @@ def test_parser_process(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        '{"bytes": 1000, "title": "", "metadata": {}, "page_starts": [], "headings": [], '
+        '{"bytes": 1000, "title": "", "metadata": {}, "places": [], "headings": [], '
         '"skipped": []}\\nonly this',
         '{"bytes": -1}\\n',
         '{"bytes": 10000000000000}\\n',
@@ -554,12 +552,12 @@ def test_broken_bytes() -> None:
 def test_invisible_characters() -> None:
     joined = "\ufeff# One\nText.\n\ufeff# Two\nOs\ufefflo.\n".encode()
     document = document_of(completed(read_markdown(joined, "a.md")), "a", "c", "/a.md")
-    pages = Content("a\ufeffb\n\n\ufeffc", page_starts=(0, 5), headings=(Heading(5, "c"),))
+    pages = Content("a\ufeffb\n\n\ufeffc", places=Place.pages((0, 5)), headings=(Heading(5, "c"),))
     paged = document_of(completed(pages), "a", "c", "/a.pdf")
 
     assert document.text == "# One\nText.\n# Two\nOslo.\n"
     assert [document.text[one.start :][:5] for one in document.headings] == ["# One", "# Two"]
-    assert (paged.text, paged.page_starts) == ("ab\n\nc", (0, 4))
+    assert (paged.text, [one.start for one in paged.places]) == ("ab\n\nc", [0, 4])
     assert paged.headings == (Heading(4, "c"),)
     terminal = (
         b"\x1b[1;31mError\x1b[0m in \x1b]8;;a.b\x1b\\line\x1b]8;;\x1b\\ 3\nN\x08NA\x08A _\x08b"

@@ -6,7 +6,8 @@ from email.policy import SMTP
 
 import pytest
 
-from graphreader.ingestion.loading.records import read_email, read_json, read_table
+from graphreader.ingestion.loading.mail import read_email
+from graphreader.ingestion.loading.records import read_json, read_table
 from graphreader.offline.facts import facts_of
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from graphreader.documents import Heading, heading_paths
 from graphreader.ingestion.loading.content import from_text
-from graphreader.ingestion.loading.formats import read_markdown
+from graphreader.ingestion.loading.markdown import read_markdown
 from graphreader.text.headings import headings_of
 
 BOOK = """THE MILL ON THE RIVER

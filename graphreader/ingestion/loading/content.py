@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from datetime import date, time
 from functools import partial
 from hashlib import sha256
+from importlib import import_module
 from itertools import islice
 from typing import Any
 
-from graphreader.documents import Document, Heading, Skipped, identity, without_controls
+from graphreader.documents import Document, Heading, Place, Skipped, identity, without_controls
 from graphreader.errors import DocumentError
 from graphreader.ingestion.loading.encodings import BinaryDataError, Decoded, decode, decode_as
 from graphreader.scope import tags_of
@@ -29,14 +30,15 @@ MAX_HEADINGS = 5_000
 class Content:
     """The text of a source with its metadata; positions count characters, `title` may be empty.
 
-    `headings` are the ones that its format marks. `encoding` is empty for UTF-8 and for formats
-    that have none; `notes` are sentences for the user about the reading.
+    `headings` are the ones that its format marks, `places` its pages, slides or rows. `encoding` is
+    empty for UTF-8 and for formats that have none; `notes` are sentences for the user about the
+    reading.
     """
 
     text: str
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    page_starts: tuple[int, ...] = ()
+    places: tuple[Place, ...] = ()
     headings: tuple[Heading, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     encoding: str = ""
@@ -101,7 +103,7 @@ def document_of(
         sha256=sha256(text.encode()).hexdigest(),
         language=language_of(text),
         metadata=content.metadata,
-        page_starts=content.page_starts,
+        places=content.places,
         headings=content.headings,
         skipped=content.skipped,
         encoding=content.encoding,
@@ -113,15 +115,17 @@ def document_of(
 
 def _without_marks(content: Content) -> Content:
     """Leave out U+FEFF, which is invisible and parts words, and move the positions behind it."""
-    places = [one.start() for one in re.finditer("\ufeff", content.text)]
-    if not places:
+    marks = [one.start() for one in re.finditer("\ufeff", content.text)]
+    if not marks:
         return content
     return replace(
         content,
         text=content.text.replace("\ufeff", ""),
-        page_starts=tuple(at - bisect_left(places, at) for at in content.page_starts),
+        places=tuple(
+            one._replace(start=one.start - bisect_left(marks, one.start)) for one in content.places
+        ),
         headings=tuple(
-            one._replace(start=one.start - bisect_left(places, one.start))
+            one._replace(start=one.start - bisect_left(marks, one.start))
             for one in content.headings
         ),
     )
@@ -216,6 +220,38 @@ def join_parts(parts: Sequence[str]) -> tuple[str, list[int]]:
         starts.append(min(start, len(text)))
         start += len(part) + 2 if part else 0
     return text, starts
+
+
+def join_contents(parts: Sequence[Content]) -> Content:
+    """Join contents by blank lines, with their places, headings, skipped parts and notes."""
+    text, starts = join_parts([part.text for part in parts])
+    return Content(
+        text,
+        places=tuple(
+            one._replace(start=start + one.start)
+            for start, part in zip(starts, parts, strict=True)
+            for one in part.places
+        ),
+        headings=tuple(
+            one._replace(start=start + one.start)
+            for start, part in zip(starts, parts, strict=True)
+            for one in part.headings
+        ),
+        skipped=tuple(one for part in parts for one in part.skipped),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+    )
+
+
+def optional_package(name: str, shown: str, extra: str = "documents") -> Any:
+    """Import a package of an extra. Raises DocumentError, which names the extra, without it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise DocumentError(
+            f"{shown} needs the package {package}, which the extra {extra!r} brings: "
+            f'pip install -e ".[{extra}]".'
+        ) from error
 
 
 def error_text(error: Exception) -> str:

@@ -19,7 +19,7 @@ from threading import Timer
 from time import monotonic
 from typing import IO
 
-from graphreader.documents import Heading, Skipped
+from graphreader.documents import Heading, Place, Skipped
 from graphreader.errors import DocumentError
 from graphreader.ingestion.loading.content import Content, completed, refusal_reason
 
@@ -109,7 +109,7 @@ def _read_reply(replies: IO[bytes]) -> Content | str:
         text.decode(),
         reply["title"],
         reply["metadata"],
-        tuple(reply["page_starts"]),
+        tuple(Place(*one) for one in reply["places"]),
         tuple(Heading(*one) for one in reply["headings"]),
         tuple(Skipped(**one) for one in reply["skipped"]),
         reply["encoding"],
