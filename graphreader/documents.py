@@ -171,12 +171,17 @@ class Chunk(ChunkRef):
         before = bisect_right(self.place_starts, position - self.start)
         return Place(position, self.place_names[before - 1]) if before else None
 
+    @property
+    def places(self) -> str:
+        """Its first and last place, such as "page 3 to page 5"; "" if none is known."""
+        return " to ".join(dict.fromkeys([*self.place_names[:1], *self.place_names[-1:]]))
+
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types, where `chunk` is the index. No key is ever removed."""
         place = {"id": self.id, "document": self.document, "document_id": self.document_id}
         span = {"chunk": self.index, "start": self.start, "end": self.end}
-        headings = {"heading_path": list(self.heading_path)}
-        return {**place, "source": self.source, **span, **headings, "text": self.text}
+        around = {"heading_path": list(self.heading_path), "places": self.places}
+        return {**place, "source": self.source, **span, **around, "text": self.text}
 
     @property
     def properties(self) -> dict[str, Any]:

@@ -115,7 +115,10 @@ class FactsResult(BaseModel):
 
 
 class ChunkResult(BaseModel):
-    """A chunk in full: index, title and source of its document, start and end in characters."""
+    """A chunk in full: index, title and source of its document, start and end in characters.
+
+    `places` are the pages, slides or rows of the file from which it is, if they are known.
+    """
 
     id: str
     document: str
@@ -125,6 +128,7 @@ class ChunkResult(BaseModel):
     start: int
     end: int
     heading_path: list[str]
+    places: str
     text: str
 
 

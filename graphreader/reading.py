@@ -47,10 +47,15 @@ class Citation:
     place: str | None = None
 
     @property
+    def place_name(self) -> str:
+        """The place, or the page of a citation that an earlier version has kept; "" if unknown."""
+        return self.place or (f"page {self.page}" if self.page else "")
+
+    @property
     def where(self) -> str:
         """Document, place and heading in one line: "Report, page 3 (iii), “Costs”"."""
-        heading = f"“{self.heading}”" if self.heading else None
-        return ", ".join(filter(None, [self.document, self.place, heading]))
+        heading = f"“{self.heading}”" if self.heading else ""
+        return ", ".join(filter(None, [self.document, self.place_name, heading]))
 
 
 @dataclass(frozen=True, slots=True)

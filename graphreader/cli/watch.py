@@ -236,12 +236,11 @@ def _numbers(citations: Sequence[int]) -> Text:
 
 
 def _print_citation(out: Console, number: int, citation: Citation) -> None:
-    page = f", page {citation.page}" if citation.page else ""
-    heading = f", “{citation.heading}”" if citation.heading else ""
+    place = citation.where.removeprefix(citation.document)
     where = Text.assemble(
         (f"{number} ", "bold"),
         literal_line(citation.document, "cyan"),
-        literal_line(f"{page}{heading}, chunk {citation.chunk}"),
+        literal_line(f"{place}, chunk {citation.chunk}"),
         (f"  characters {citation.start}-{citation.end}", "dim"),
         "" if citation.score is None else f"  score {citation.score:.2f}",
     )

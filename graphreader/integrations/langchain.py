@@ -72,8 +72,7 @@ def in_words(reading: Reading) -> str:
     if reading.citations:
         lines += ["", "Quotes:"]
     for number, one in enumerate(reading.citations, 1):
-        place = f"{one.document}, page {one.page}" if one.page else one.document
-        lines.append(f"[{number}] {place}: {' '.join(one.quote.split())}")
+        lines.append(f"[{number}] {one.where}: {' '.join(one.quote.split())}")
     lines += [f"The texts differ: {one.text}" for one in reading.contradictions]
     lines += [f"Note: {note}" for note in reading.notes]
     return "\n".join(lines)
@@ -148,6 +147,7 @@ def _documents(view: RunView, reading: Reading, chunk: Chunk) -> Iterable[Docume
             "chunk": chunk.index,
             "start": chunk.start,
             "end": chunk.end,
+            "places": chunk.places,
             "paths": sorted(shown[fact].paths),
             "cited": bool(quotes),
             "quotes": quotes,

@@ -74,7 +74,7 @@ class CitedPassage:
     start: int
     end: int
     numbers: tuple[int, ...]
-    pages: tuple[int, ...]
+    places: tuple[str, ...]
     headings: tuple[str, ...]
     pieces: tuple[PassagePiece, ...]
     is_whole: bool
@@ -149,7 +149,7 @@ def _cited_passage(citations: dict[int, Citation], chunk: Chunk | None) -> Cited
         if spans[n] is None
     ]
     first, *_ = citations.values()
-    pages = (one.page for one in citations.values() if one.page is not None)
+    places = (one.place_name for one in citations.values() if one.place_name)
     headings = (one.heading for one in citations.values() if one.heading)
     return CitedPassage(
         document=first.document,
@@ -158,7 +158,7 @@ def _cited_passage(citations: dict[int, Citation], chunk: Chunk | None) -> Cited
         start=first.start,
         end=first.end,
         numbers=tuple(citations),
-        pages=tuple(dict.fromkeys(pages)),
+        places=tuple(dict.fromkeys(places)),
         headings=tuple(dict.fromkeys(headings)),
         pieces=tuple(pieces),
         is_whole=all(spans.values()),

@@ -160,7 +160,7 @@ def answer_text(reading: Reading) -> str:
             parts.append("No quote from the texts supports this answer.")
     text = "\n\n".join(part for part in parts if part)
     lines = [
-        f"[{number}] {one.document}, chunk {one.chunk}: “{' '.join(one.quote.split())}”"
+        f"[{number}] {one.where}, chunk {one.chunk}: “{' '.join(one.quote.split())}”"
         for number, one in enumerate(reading.citations, 1)
     ]
     return text + (SOURCES + "\n".join(lines) if lines else "")

@@ -65,6 +65,8 @@ class ResultWriter:
         chunk = hit.chunk
         number = self.number(chunk.document_id, chunk.index)
         title = " › ".join(filter(None, [chunk.document, chunk.section]))
+        if isinstance(chunk, Chunk) and chunk.places:
+            title += f", {chunk.places}"
         was_whole = chunk.id in self._whole
         passage: ShownPassage = {
             "number": number,
