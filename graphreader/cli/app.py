@@ -11,7 +11,18 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from graphreader.cli import ask, corpora, estimate, evaluate, ingest, options, runs, serve, services
+from graphreader.cli import (
+    ask,
+    corpora,
+    estimate,
+    evaluate,
+    ingest,
+    options,
+    preview,
+    runs,
+    serve,
+    services,
+)
 from graphreader.cli.console import (
     Quiet,
     configure_output,
@@ -53,6 +64,7 @@ _token = _group("Make, list and revoke the access tokens of `graphreader serve`.
 
 _COMMANDS: tuple[tuple[typer.Typer, str, Callable[..., None]], ...] = (
     (app, "ingest", ingest.ingest),
+    (app, "preview", preview.preview),
     (app, "estimate", estimate.estimate),
     (app, "ask", ask.ask),
     (app, "evaluate", evaluate.evaluate),

@@ -87,7 +87,7 @@ class RetrievalFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EvidenceSpan:
     """A piece of evidence: characters `start` to `end` of the document with this source."""
 
     source: str
@@ -114,7 +114,7 @@ class Library:
         document = from_text(text.text, text.title or source, "evaluation", source)
         return self.documents.setdefault(source, document)
 
-    def evidence(self, record: Record) -> set[Place]:
+    def evidence(self, record: Record) -> set[EvidenceSpan]:
         """Add a record's documents, and return its evidence, as far as it is found verbatim."""
         documents = [self.add(one) for one in record.documents]
         places = set()
@@ -123,7 +123,7 @@ class Library:
             start = document.text.find(one.sentence) if document else -1
             if document and start >= 0:
                 length = len(one.sentence) or len(document.text)
-                places.add(Place(document.source, start, start + length))
+                places.add(EvidenceSpan(document.source, start, start + length))
         return places
 
 
@@ -188,7 +188,7 @@ class RetrievalEvaluation:
         return [_figures(name, [own for one, own in ranks if one == name]) for name in names]
 
 
-async def _ranks(reader: GraphReader, question: str, places: Iterable[Place]) -> list[int]:
+async def _ranks(reader: GraphReader, question: str, places: Iterable[EvidenceSpan]) -> list[int]:
     """Search for a question; return for each place the rank of the first chunk with a part of it.
 
     The rank of a place that is in none is larger than all others.

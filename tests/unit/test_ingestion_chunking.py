@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from graphreader.documents import Chunk, Document
+from graphreader.documents import Chunk, Document, Place
 from graphreader.ingestion.chunking import rechunk, split
 from graphreader.tokens import count
 
@@ -321,3 +321,25 @@ def test_long_turn() -> None:
     assert joined(again) == edited
     assert len(set(ids(chunks)) - set(ids(again))) <= 2
     assert all(re.match(r"Letter|ANN|BOB", chunk.text) for chunk in again)
+
+
+# A chunk knows the places of its characters, also the one that began before it; after an edit they
+# are those of the new text, although the chunk is kept.
+def test_places_of_chunks() -> None:
+    text = "\n\n".join(map(numbered, range(12)))
+    places = tuple(Place(at, f"row {n}") for n, at in enumerate(range(0, len(text), 150), 1))
+    chunks = split(replace(document_of(text), places=places), LIMIT)
+    last = places[-1]._replace(name="row 99")
+    edited = replace(document_of(text), places=(*places[:-1], last))
+    kept = rechunk(edited, LIMIT, chunks)
+
+    assert len(chunks) > 2
+    for chunk in chunks:
+        at = range(chunk.start, chunk.end)
+        assert [chunk.place_at(one) for one in at] == [
+            Place(one, f"row {one // 150 + 1}") for one in at
+        ]
+        assert chunk.places == f"row {at[0] // 150 + 1} to row {at[-1] // 150 + 1}"
+    assert ids(kept) == ids(chunks)
+    assert kept[-1].place_names == (*chunks[-1].place_names[:-1], "row 99")
+    assert split(document_of(text), LIMIT)[0].place_at(0) is None

@@ -15,6 +15,7 @@ from typing import Any
 from graphreader.documents import Document, Heading, Place, Skipped, identity, without_controls
 from graphreader.errors import DocumentError
 from graphreader.ingestion.loading.encodings import BinaryDataError, Decoded, decode, decode_as
+from graphreader.ingestion.loading.legibility import doubts_about
 from graphreader.scope import tags_of
 from graphreader.text.dates import date_of
 from graphreader.text.headings import headings_of
@@ -58,7 +59,8 @@ def completed(content: Content) -> Content:
     """Return a content as documents have it, with the headings that its text shows by their form.
 
     Byte order marks are left out; NULs and lone surrogates become U+FFFD; metadata beyond
-    MAX_CHARACTERS and headings beyond MAX_HEADINGS are `skipped`, headings are cut at MAX_TITLE.
+    MAX_CHARACTERS and headings beyond MAX_HEADINGS are `skipped`, headings are cut at MAX_TITLE. A
+    note says where the text looks as if it was read wrongly.
     """
     content = _without_marks(content)
     text = clean(content.text)
@@ -71,6 +73,7 @@ def completed(content: Content) -> Content:
         text=text,
         title=clean(content.title),
         metadata=metadata,
+        notes=(*content.notes, *doubts_about(text)),
         headings=tuple(
             one._replace(title=clean(one.title)[:MAX_TITLE]) for one in headings[:MAX_HEADINGS]
         ),
