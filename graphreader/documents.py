@@ -173,7 +173,7 @@ class Chunk(ChunkRef):
 
     @property
     def places(self) -> str:
-        """The first and last place of the chunk, such as "page 3 to page 5"; "" if none is known."""
+        """The first and last place of the chunk: "page 3 to page 5"; "" if none is known."""
         return " to ".join(dict.fromkeys([*self.place_names[:1], *self.place_names[-1:]]))
 
     def as_dict(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphreader.errors import GraphReaderError
 from graphreader.graph_reader import GraphReader
-from graphreader.web import chat_completions, corpora, page_routes, questions, run_page
+from graphreader.web import chat_completions, corpora, page_routes, previews, questions, run_page
 from graphreader.web.access import NotAllowedError, TokenStore
 from graphreader.web.connections import ClientConnection
 from graphreader.web.jobs import Jobs
@@ -103,7 +103,7 @@ def create_app(reader: GraphReader, options: ServeOptions) -> FastAPI:
         ],
     )
     add_handlers(app, page_routes.refusal)
-    for routes in (corpora, questions, chat_completions, page_routes, run_page):
+    for routes in (corpora, previews, questions, chat_completions, page_routes, run_page):
         app.include_router(routes.router)
 
     app.router.routes += [Route("/mcp", mcp), Route("/mcp/{corpus}", mcp)]

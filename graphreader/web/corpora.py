@@ -142,29 +142,35 @@ async def upload(
     encoding = known_encoding(encoding) if encoding is not None else None
     if quota := server.runs.quota_of(visitor):
         await quota.check()
-    kind, options = parse_options_header(request.headers.get("content-type", ""))
     job = server.jobs.new_id()
-    folder = server.jobs.folder_of(job)
-    length = request.headers.get("content-length", "")
-    await server.jobs.reserve(job, int(length) if length.isdecimal() else MOST_UPLOADED)
     try:
-        if kind == b"multipart/form-data" and b"boundary" in options:
-            names = await _receive_files(request, options[b"boundary"], folder)
-        elif kind == b"application/json":
-            if encoding:
-                raise UsageError("Texts as JSON are in UTF-8: an encoding is for files.")
-            names = await _receive_texts(request, folder)
-        else:
-            raise UsageError(
-                "Send files as multipart/form-data, or texts as application/json: "
-                '{"documents": [{"id": "notes", "text": "..."}]}.'
-            )
+        names = await receive(request, server, job, are_texts_allowed=not encoding)
         queued = await server.jobs.submit(job, corpus, visitor.name, names, encoding)
     except BaseException:
         await server.jobs.discard(job)
         raise
     headers = {"Location": f"/api/jobs/{queued.job}"}
     return JSONResponse(asdict(queued), HTTPStatus.ACCEPTED, headers)
+
+
+async def receive(
+    request: Request, server: ServicesDep, job: str, *, are_texts_allowed: bool = True
+) -> list[str]:
+    """Put the files, or the texts as JSON, of a request into the folder of a job; return names."""
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
+    folder = server.jobs.folder_of(job)
+    length = request.headers.get("content-length", "")
+    await server.jobs.reserve(job, int(length) if length.isdecimal() else MOST_UPLOADED)
+    if kind == b"multipart/form-data" and b"boundary" in options:
+        return await _receive_files(request, options[b"boundary"], folder)
+    if kind != b"application/json":
+        raise UsageError(
+            "Send files as multipart/form-data, or texts as application/json: "
+            '{"documents": [{"id": "notes", "text": "..."}]}.'
+        )
+    if not are_texts_allowed:
+        raise UsageError("Texts as JSON are in UTF-8: an encoding is for files.")
+    return await _receive_texts(request, folder)
 
 
 @router.post("/api/corpora/{corpus}/retry", status_code=HTTPStatus.ACCEPTED)

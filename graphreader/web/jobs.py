@@ -279,6 +279,11 @@ def _shown(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "source": relative_name(document["source"])}
 
 
+def uploaded_sources(folder: Path, names: Sequence[str], encoding: str | None) -> list[Source]:
+    """Make the sources of uploaded files, each in a numbered subfolder of `folder`."""
+    return [_source(_file_in(folder, number), name, encoding) for number, name in enumerate(names)]
+
+
 def _source(path: Path, name: str, encoding: str | None) -> Source:
     """The source for an uploaded file, or for the reason why it was refused."""
     source = uploaded(path, name, encoding or "")
@@ -520,10 +525,7 @@ class Jobs:
             quota = await self._quota_of(job)
             folder = self.folder_of(job.job)
             await self.store.fetch_files(job, folder)
-            sources = [
-                _source(_file_in(folder, number), name, job.encoding)
-                for number, name in enumerate(job.files)
-            ]
+            sources = uploaded_sources(folder, job.files, job.encoding)
             reader = self._reader.at(job.corpus, quota)
             if sources:
                 found = await reader.aingest(*sources, progress=follow)

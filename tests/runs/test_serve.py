@@ -158,6 +158,35 @@ def test_the_encoding_of_uploads(local: str) -> None:
     assert "Texts as JSON are in UTF-8" in not_for_json.json()["detail"]
 
 
+# Files can be looked at before they are read in: their texts by places, and what cannot be read.
+# Nothing of it is kept.
+def test_previews(local: str, web_home: Path) -> None:
+    corpus = f"test-{uuid4().hex[:12]}"
+    files = {
+        "up/a.csv": b"Station;Height\nVoss;56\n",
+        "b.txt": "Łódź met Alpha here. ".encode("iso8859-2") * 9_000,
+        "c.json": b"\0\1" * 99,
+    }
+    sent = [("files", one) for one in files.items()]
+    with client(local) as web:
+        address = f"/api/corpora/{corpus}/preview"
+        found = web.post(address, files=sent, params={"encoding": "latin-2"}).json()
+        page = web.post(f"/corpora/{corpus}/preview", files=sent[:1])
+        nothing = web.post(address, content=b"")
+        missing = web.get(_documents(corpus))
+
+    table, letter = found["documents"]
+    assert (table["source"], table["is_cut"]) == ("upload:up/a.csv", False)
+    assert "Station: Voss; Height: 56." in "".join(part["text"] for part in table["parts"])
+    assert letter["encoding"] == "iso8859-2"
+    assert letter["characters"] == 189_000
+    assert (len(letter["parts"][0]["text"]), letter["is_cut"]) == (100_000, True)
+    assert [one["source"] for one in found["refused"]] == ["upload:c.json"]
+    assert "Station: Voss; Height: 56." in page.text
+    assert (nothing.status_code, missing.status_code) == (422, 404)
+    assert not list((web_home / "uploads").iterdir())
+
+
 def _documents(corpus: str) -> str:
     return f"/api/corpora/{corpus}/documents"
 

@@ -158,6 +158,27 @@ async def test_first_use(visit: OpenWindow, tmp_path: Path) -> None:
     await expect(page.locator(".answer")).to_contain_text("Beta")
 
 
+# With the box ticked a text is seen before it is read in, and is read in by a button.
+async def test_a_preview(visit: OpenWindow, tmp_path: Path) -> None:
+    corpus = f"test-{uuid4().hex[:12]}"
+    (tmp_path / "mill.txt").write_bytes("Łódź: Alpha met Beta here.\n".encode() * 9 + b"\xff")
+    desk = await visit(f"/corpora/{corpus}/documents")
+    page = desk.page
+    files, _ = files_of(desk)
+    await page.get_by_label("Show the text before it is read in").check()
+    await files.set_input_files([tmp_path / "mill.txt"])
+    shown = page.locator("#preview")
+    await expect(shown.locator("blockquote")).to_contain_text("Alpha met Beta here.")
+    await expect(shown.locator(".left-out")).to_contain_text("which is unsure")
+    await shown.get_by_role("button", name="Close").click()
+    await expect(shown).to_be_empty()
+    await expect(page.get_by_text("Nothing has been read yet.")).to_be_visible()
+    await files.set_input_files([tmp_path / "mill.txt"])
+    await shown.get_by_role("button", name="Read in").click()
+    await expect(page.locator(".job h3 .tag")).to_have_text(["finished"])
+    await expect(page.locator(".job .files")).to_contain_text("which is unsure")
+
+
 # A run is seen as it happens, by several people; what one of them has folded stays folded, and a
 # page that is loaded anew goes on from where the run is.
 async def test_a_live_run(visit: OpenWindow) -> None:

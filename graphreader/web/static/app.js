@@ -125,11 +125,25 @@
   // Files and folders, chosen or dropped; large ones are sent as a stream.
   const upload = $("upload");
   if (upload) {
-    const send = (files) => {
-      if (!files.length) return;
-      tell("");
+    const form = (files) => {
       const data = new FormData();
       for (const [path, file] of files) data.append("files", file, path);
+      return data;
+    };
+    // With the box ticked the texts are shown first, with a button that reads them in.
+    const send = async (files) => {
+      if (!files.length) return;
+      if (!$("first").checked) return readIn(files);
+      const shown = $("preview");
+      shown.textContent = "Reading the files ...";
+      const response = await request("POST", upload.dataset.preview, { body: form(files) });
+      shown.innerHTML = response ? await response.text() : "";
+      shown.querySelector("[data-read-in]")?.addEventListener("click", () => { shown.textContent = ""; readIn(files); });
+      shown.querySelector("[data-close]")?.addEventListener("click", () => { shown.textContent = ""; });
+      shown.querySelector("h2")?.focus();
+    };
+    const readIn = (files) => {
+      tell("");
       const bar = $("sending");
       const sending = new XMLHttpRequest();
       sending.upload.addEventListener("progress", (event) => { bar.value = event.loaded / event.total; });
@@ -145,7 +159,7 @@
       bar.hidden = false;
       bar.value = 0;
       sending.open("POST", upload.dataset.upload);
-      sending.send(data);
+      sending.send(form(files));
     };
     for (const input of upload.querySelectorAll("input[type=file]")) {
       const known = input.closest("form").querySelector("[accept]").accept.split(",");

@@ -1,0 +1,78 @@
+"""Routes that show what would be read of files, before anything is read into a corpus."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+from graphreader.documents import Document
+from graphreader.files import relative_name
+from graphreader.ingestion.loading.content import Refused
+from graphreader.ingestion.loading.encodings import known_encoding
+from graphreader.ingestion.loading.sources import Source
+from graphreader.ingestion.preview import as_dict, preview
+from graphreader.web.corpora import MOST_UPLOADED, receive
+from graphreader.web.jobs import uploaded_sources
+from graphreader.web.page_routes import page
+from graphreader.web.services import ServicesDep, Visitor, Writable
+
+router = APIRouter(tags=["corpora"])
+MOST_SHOWN = 100_000
+"""Largest number of characters of a document's text in a reply."""
+
+Encoding = Annotated[str | None, Query(description="The encoding of files that declare none.")]
+
+
+@router.post("/api/corpora/{corpus}/preview", max_body_size=MOST_UPLOADED)
+async def preview_files(
+    request: Request, corpus: Writable, server: ServicesDep, encoding: Encoding = None
+) -> dict[str, Any]:
+    """Show what would be read of files, sent as for an upload. Nothing is kept.
+
+    Of each document `parts` has the texts by their places, 100,000 characters at most (`is_cut`),
+    `skipped` what is left out; `refused` has the files that cannot be read.
+    """
+    return await _previewed(request, server, encoding)
+
+
+@router.post("/corpora/{corpus}/preview", max_body_size=MOST_UPLOADED, include_in_schema=False)
+async def preview_part(
+    request: Request, corpus: Writable, server: ServicesDep, visitor: Visitor
+) -> Response:
+    """The part of the documents' page that shows files before they are read in."""
+    found = await _previewed(request, server, None)
+    return page(request, "preview.html", corpus=corpus, **found)
+
+
+async def _previewed(request: Request, server: Any, encoding: str | None) -> dict[str, Any]:
+    encoding = known_encoding(encoding) if encoding is not None else None
+    job = server.jobs.new_id()
+    try:
+        names = await receive(request, server, job)
+        sources = uploaded_sources(server.jobs.folder_of(job), names, encoding)
+        return await asyncio.to_thread(_read, sources)
+    finally:
+        await server.jobs.discard(job)
+
+
+def _read(sources: Sequence[Source]) -> dict[str, Any]:
+    documents, refused = [], []
+    for one in preview(*sources):
+        if isinstance(one, Refused):
+            refused.append({"source": relative_name(one.source), "reason": one.reason})
+        else:
+            documents.append(_shown(one))
+    return {"documents": documents, "refused": refused}
+
+
+def _shown(document: Document) -> dict[str, Any]:
+    """A document as JSON types, with the beginning of its text and without a path."""
+    values = as_dict(document)
+    parts, room = [], MOST_SHOWN
+    for part in values["parts"]:
+        if room > 0:
+            parts.append({**part, "text": part["text"][:room]})
+            room -= len(part["text"])
+    shown = {"parts": parts, "is_cut": room < 0, "source": relative_name(document.source)}
+    return {**values, **shown}
