@@ -1,55 +1,12 @@
-"""Tables, JSON and e-mails become texts whose sentences are understood alone."""
+"""JSON and e-mails become texts whose sentences are understood alone."""
 
-import time
 from email.message import EmailMessage
 from email.policy import SMTP
 
 import pytest
 
 from graphreader.ingestion.loading.mail import read_email
-from graphreader.ingestion.loading.records import read_json, read_table
-from graphreader.offline.facts import facts_of
-
-
-# Each row is a sentence with the names of its columns, whatever parts the values; what stands
-# before the header, and a table without one, is kept as it is.
-@pytest.mark.parametrize(
-    ("table", "text"),
-    [
-        (
-            "Station,Height\nVoss,56\nOslo,23\n",
-            "Station; Height.|Station: Voss; Height: 56.|Station: Oslo; Height: 23.",
-        ),
-        ("Name;Note\nAda;1,5 m\nPer;\n", "Name; Note.|Name: Ada; Note: 1,5 m.|Name: Per."),
-        ("a\tb\n1\t2\n", "a; b.|a: 1; b: 2."),
-        ('Who,Said\nAda,"She left,\n""soon""."\n', 'Who; Said.|Who: Ada; Said: She left, "soon".'),
-        (
-            "Report of 1931\n\nMill,Owner\nVoss,Ada\nMoss,Per\n",
-            "Report of 1931.|Mill; Owner.|Mill: Voss; Owner: Ada.|Mill: Moss; Owner: Per.",
-        ),
-        ("Oslo,1050\nVoss,1091\n", "Oslo; 1050.|Voss; 1091."),
-        ("a,b\n1,2,3\n4\n", "a; b.|a: 1; b: 2; 3.|a: 4."),
-        ("站点,高度\n卑尔根,12\n", "站点; 高度.|站点: 卑尔根; 高度: 12."),
-        (
-            'Mill,Text\nVoss,"never closed\nMoss,x\n',
-            "Mill; Text.|Mill: Voss; Text: never closed Moss,x.",
-        ),
-        ("only a line of text", "only a line of text."),
-    ],
-)
-def test_tables(table: str, text: str) -> None:
-    assert read_table(table.encode(), "a.csv").text.split("\n\n") == text.split("|")
-
-
-# The rows of a table are facts without a model, and a large table is read in linear time.
-def test_rows_are_facts() -> None:
-    table = "Station,Height,Opened\n" + "".join(f"Voss {n},{n},1890\n" for n in range(100_000))
-    start = time.monotonic()
-    text = read_table(table.encode(), "a.csv").text
-
-    assert time.monotonic() - start < 20
-    facts = [one.fact for one in facts_of(text[:2_000])]
-    assert "Station: Voss 7; Height: 7; Opened: 1890." in facts
+from graphreader.ingestion.loading.records import read_json
 
 
 # JSON stays as it is, but that letters stand in place of their escapes.

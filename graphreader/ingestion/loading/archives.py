@@ -23,11 +23,14 @@ _DUBLIN_CORE = re.compile(
 )
 
 
-def open_archive(data: bytes, shown: str) -> ZipFile:
-    """Open a zip archive. Raises DocumentError where it is too large when unpacked."""
+def open_archive(data: bytes, shown: str, limit: int | None = None) -> ZipFile:
+    """Open a zip archive. Raises DocumentError where its parsed files have more bytes than `limit`.
+
+    The limit is by default MAX_UNPACKED.
+    """
     archive = ZipFile(BytesIO(data))
     parsed = (one.filename for one in archive.infolist() if _is_parsed(archive, one))
-    check_unpacked(archive, parsed, shown)
+    check_unpacked(archive, parsed, shown, limit)
     return archive
 
 
@@ -41,11 +44,13 @@ def _is_parsed(archive: ZipFile, entry: ZipInfo) -> bool:
     return not start or start.startswith(b"<")
 
 
-def check_unpacked(archive: ZipFile, names: Iterable[str], shown: str) -> None:
-    """Raise DocumentError if the entries have more than MAX_UNPACKED bytes in total."""
+def check_unpacked(
+    archive: ZipFile, names: Iterable[str], shown: str, limit: int | None = None
+) -> None:
+    """Raise DocumentError if the entries have more than `limit` bytes, by default MAX_UNPACKED."""
     entries = archive.NameToInfo
     size = sum(entries[name].file_size for name in names if name in entries)
-    if size > MAX_UNPACKED:
+    if size > (MAX_UNPACKED if limit is None else limit):
         raise DocumentError(
             f"{shown} holds {size / 2**20:,.0f} MiB when it is unpacked, more than can be read: "
             "cut it into smaller files."

@@ -22,7 +22,8 @@ from graphreader.ingestion.loading.mail import read_email
 from graphreader.ingestion.loading.markdown import read_markdown
 from graphreader.ingestion.loading.parser_process import FileParser, parse
 from graphreader.ingestion.loading.pdf import read_pdf
-from graphreader.ingestion.loading.records import read_json, read_table
+from graphreader.ingestion.loading.records import read_json
+from graphreader.ingestion.loading.sheets import read_table, read_workbook
 from graphreader.ingestion.loading.word import read_docx
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -123,6 +124,7 @@ READERS: dict[str, Callable[[bytes, str], Content]] = {
     ".markdown": read_markdown,
     ".md": read_markdown,
     ".mdx": read_markdown,
+    ".ods": read_workbook,
     ".org": read_text,
     ".pdf": read_pdf,
     ".rst": read_text,
@@ -132,6 +134,10 @@ READERS: dict[str, Callable[[bytes, str], Content]] = {
     ".txt": read_text,
     ".vtt": read_text,
     ".xhtml": read_html,
+    ".xls": read_workbook,
+    ".xlsb": read_workbook,
+    ".xlsm": read_workbook,
+    ".xlsx": read_workbook,
 }
 
 

@@ -1,0 +1,450 @@
+"""Tables of spreadsheets and of delimited values (CSV) as text: each row is a sentence.
+
+"Station: Voss; Height: 56." has the names of the columns, so that it is understood alone.
+"""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from io import BytesIO, StringIO
+from itertools import chain, islice, pairwise
+from statistics import median
+from typing import Any, NamedTuple
+
+from graphreader.documents import Heading, Place, Skipped
+from graphreader.errors import DocumentError
+from graphreader.ingestion.loading.archives import open_archive, xml_metadata
+from graphreader.ingestion.loading.content import Content, optional_package, read_text
+from graphreader.ingestion.loading.number_formats import plain_number
+from graphreader.ingestion.loading.workbook import (
+    DAMAGED,
+    HIDDEN,
+    MAX_UNPACKED,
+    CellBudget,
+    Row,
+    Sheet,
+    Workbook,
+)
+
+SAMPLE = 64_000  # characters of a table by which its delimiter is recognized
+FIRST_ROWS = 100  # rows among which the header is looked for
+MAX_NAME = 100  # characters of a column's name, which each row repeats
+_MOST_GAPS = 50  # blank columns that may part tables
+_MOST_LINES = 6  # of a header
+_LONGEST_TITLE = 100  # characters of a line above a table that is its heading
+_DELIMITERS = ",;\t|"
+_VALUE = re.compile(r"[\d\W]*\d[\d\W]*|\W+")  # a number, date or time, or signs
+_PERIOD = re.compile(  # a year, month or day
+    r"(?:1[89]|20)\d\d(?:[-/.](?:\d\d?|\d{4}))*|\d\d?\.\d\d?\.(?:\d\d){0,2}|\d\d?/\d\d?(?:/\d+)?"
+)
+_SENTENCE_END = (".", "!", "?", "…", "。", "！", "？")
+_WITHOUT_FORMATS = (
+    "Of .xls, .xlsb and .ods numbers are read without their formats (0.125 for 12.5%), hidden rows "
+    "and columns too, comments not: save it as .xlsx to have it read as it is shown."
+)
+_ZIP = b"PK"
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")  # a part of an Office file with a password
+
+
+class TableHeader(NamedTuple):
+    """The header of a table: its first row and the first row behind it, and the columns' names."""
+
+    start: int
+    end: int
+    names: Mapping[int, str]
+
+
+def read_table(data: bytes, shown: str) -> Content:
+    """Parse a table of delimited values: a paragraph for each row, with the names of the columns.
+
+    Places are lines of the file. The header itself and the rows before it are their values alone,
+    as are all rows of a table without a header.
+    """
+    plain = read_text(data, shown)
+    text = _Text()
+    rows = _delimited(plain.text)
+    first = list(islice(rows, FIRST_ROWS))
+    table = [row for _, row in first]
+    header = _header(table, 1) or TableHeader(0, 0, {})
+    for at, (number, row) in enumerate(chain(first, rows)):
+        names = header.names if at >= header.end else {}
+        text.add(_sentence(row, names), f"row {number}")
+    return text.content(encoding=plain.encoding, skipped=plain.skipped, notes=plain.notes)
+
+
+def read_workbook(data: bytes, shown: str) -> Content:
+    """Parse a spreadsheet: the visible sheets in order, each below a heading with its name.
+
+    Places are "sheet Costs, row 7".
+    """
+    text = _Text()
+    skipped: list[Skipped] = []
+    metadata: dict[str, Any] = {}
+    notes: tuple[str, ...] = ()
+    if _ENCRYPTED in data:
+        raise DocumentError(f"{shown} is protected by a password: save it without one.")
+    is_excel = False
+    if data.startswith(_ZIP):
+        with open_archive(data, shown, MAX_UNPACKED) as archive:
+            book = Workbook(archive, shown)
+            if is_excel := book.is_excel:
+                metadata = xml_metadata(archive, "docProps/core.xml")
+                for sheet in book.sheets():
+                    _add_sheet(text, sheet)
+                    skipped += sheet.skipped
+                skipped += book.skipped()
+    if not is_excel:
+        notes = (_WITHOUT_FORMATS,)
+        for sheet in _other_sheets(data, shown):
+            _add_sheet(text, sheet)
+            skipped += sheet.skipped
+    if not text.pieces and any(one.reason == DAMAGED for one in skipped):
+        raise DocumentError(f"{shown} is damaged, no sheet can be read: save it anew.")
+    return text.content(metadata=metadata, skipped=tuple(skipped), notes=notes)
+
+
+class _Text:
+    """A builder of a text of paragraphs, with a place for each, and with headings."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self._length = 0
+        self._places: list[Place] = []
+        self._headings: list[Heading] = []
+
+    def add(self, paragraph: str, place: str, level: int = 0) -> None:
+        """Add a paragraph; with a level from 1 it is a heading."""
+        if level:
+            self._headings.append(Heading(self._length, paragraph, level))
+        if not self._places or self._places[-1].name != place:
+            self._places.append(Place(self._length, place))
+        self.pieces += (paragraph, "\n\n")
+        self._length += len(paragraph) + 2
+
+    def add_all(self, paragraphs: Sequence[str], place: str) -> None:
+        """Add some paragraphs at one place."""
+        for one in paragraphs:
+            self.add(one, place)
+
+    def content(self, **more: Any) -> Content:
+        """Return the text with its places and headings, and `more` fields of a content."""
+        text = "".join(self.pieces[:-1])
+        return Content(text, places=tuple(self._places), headings=tuple(self._headings), **more)
+
+
+def _delimited(text: str) -> Iterator[tuple[int, Row]]:
+    """Yield the rows of delimited values that are not empty, with their first lines from 1."""
+    csv.field_size_limit(max(len(text), 1))
+    delimiter = _delimiter(text[:SAMPLE])
+    lines = StringIO(text.replace("\0", "\ufffd"), newline="")
+    reader = csv.reader(lines, delimiter=delimiter)
+    number = 1
+    for cells in reader:
+        row = {at: value for at, one in enumerate(cells, 1) if (value := " ".join(one.split()))}
+        if row:
+            yield number, row
+        number = reader.line_num + 1
+
+
+def _delimiter(sample: str) -> str:
+    """The delimiter that parts the lines of a table into the most equal numbers of values."""
+    lines = sample.splitlines()[:FIRST_ROWS]
+
+    def quality(delimiter: str) -> tuple[int, int]:
+        rows = csv.reader(lines, delimiter=delimiter)
+        (width, number), *_ = Counter(map(len, rows)).most_common(1) or [(1, 0)]
+        return (number if width > 1 else 0), width
+
+    return max(_DELIMITERS, key=quality)
+
+
+def _sentence(row: Row, names: Mapping[int, str]) -> str:
+    """A row as a sentence; a single value in the first of many columns is a line by itself."""
+    if len(row) == 1 and len(names) > 2:
+        names = {}
+    if names:
+        values = [f"{name}: {one}" if (name := names.get(at)) else one for at, one in row.items()]
+    else:
+        values = [next(iter(row.values()))] if _is_one(row) else list(row.values())
+    sentence = "; ".join(values)
+    return sentence if sentence.endswith(_SENTENCE_END) else f"{sentence}."
+
+
+def _header(rows: Sequence[Row], fewest: int = 2) -> TableHeader | None:
+    """The header among the first rows of a table, None if it has none.
+
+    It is the first row with at least half as many values as most rows have, if these are names:
+    words that differ from each other, or years above other numbers. A header of several lines has
+    spaces in one line where the next has names.
+    """
+    if not rows:
+        return None
+    usual = median(len(row) for row in rows)
+    least = max(fewest, min(usual, 2), usual / 2)
+    wide = (at for at, row in enumerate(rows) if len(row) >= least)
+    start = next((at for at in wide if len(rows[at]) == 1 or not _is_one(rows[at])), 0)
+    if not _are_names(rows, start) or len(rows[start]) < fewest:
+        return None
+    end = start + 1
+    names = dict(rows[start])
+    while end - start < _MOST_LINES and end < len(rows) - 1:
+        below = rows[end]
+        is_part = len(set(names.values())) < len(names) or below.keys() - names.keys()
+        numbers = any(map(_has_values, rows[end + 1 : start + _MOST_LINES + 1]))
+        if not (is_part and len(below) > 1 and _are_names(rows, end) and numbers):
+            break
+        names = _joined(names, below)
+        end += 1
+    is_lower = len(set(names.values())) < len(names) and start > 0
+    if is_lower and len(rows[start - 1]) > 1 and _are_names(rows, start - 1):
+        start -= 1
+        names = _joined(rows[start], names)
+    if len(set(names.values())) < len(names):
+        return None
+    return TableHeader(start, end, {at: name[:MAX_NAME] for at, name in names.items()})
+
+
+def _are_names(rows: Sequence[Row], at: int) -> bool:
+    """Whether the values of a row are names of columns: words, or years above other values."""
+    values = {column: cell for column, cell in rows[at].items() if _VALUE.fullmatch(cell)}
+    if not values:
+        return True
+    if not _are_periods(list(values.values())):
+        return False
+    if at + 1 == len(rows):  # the numbers stand behind a blank row
+        return min(rows[at]) not in values
+    below = rows[at + 1]
+    under = [below[column] for column in values if column in below]
+    is_first = min(rows[at]) > min(below) or min(rows[at]) not in values
+    return bool(under) and is_first and not _are_periods(under)
+
+
+def _are_periods(values: Sequence[str]) -> bool:
+    """Whether values are years or days, or numbers that count on, such as weeks."""
+    if all(_PERIOD.fullmatch(one) for one in values):
+        return True
+    numbers = [int(one) if one.isdecimal() else None for one in values]
+    return len(values) > 2 and all(a is not None and b == a + 1 for a, b in pairwise(numbers))
+
+
+def _is_one(row: Row) -> bool:
+    """Whether a row has one text, in a single cell or repeated in all of its cells."""
+    return len(set(row.values())) == 1
+
+
+def _has_values(row: Row) -> bool:
+    return any(_VALUE.fullmatch(cell) for cell in row.values())
+
+
+def _joined(upper: Row, lower: Row) -> Row:
+    """Two lines of a header as one: a name above several columns belongs to each of them.
+
+    One that belongs to all of them is left out.
+    """
+    if len(upper) > 1 and _is_one(upper):
+        return dict(lower)
+    if len(lower) > 1 and _is_one(lower):
+        return dict(upper)
+    names: Row = {}
+    last = ""
+    for column in sorted(upper.keys() | lower.keys()):
+        last = upper.get(column, last)
+        parts = dict.fromkeys(filter(None, [last, lower.get(column, "")]))
+        names[column] = " ".join(parts)
+    return names
+
+
+class _SheetLine(NamedTuple):
+    """A line of a sheet: its row, its text, and the level of the heading that it may be, or 0.
+
+    It is a heading if rows of a table follow.
+    """
+
+    number: int
+    text: str
+    level: int = 0
+    is_row: bool = False
+
+
+def _add_sheet(text: _Text, sheet: Sheet) -> None:
+    """Add a sheet: its name as a heading, then its tables with the lines above and below them."""
+    if not sheet.rows and not sheet.lines:
+        return
+    text.add(sheet.name, f"sheet {sheet.name}", level=1)
+    lines: list[_SheetLine] = []
+    table: TableHeader | None = None
+    for block in _blocks(list(sheet.rows.items()), sheet) if sheet.rows else ():
+        header = _header([row for _, row in block[:FIRST_ROWS]])
+        header = table = _inherited(block, header, table) or header
+        lines += _lines(block, header)
+    left = sorted(sheet.lines)
+    is_above_row = [False] * len(lines)
+    for at in range(len(lines) - 2, -1, -1):
+        after = lines[at + 1]
+        is_above_row[at] = after.is_row or (after.level > 0 and is_above_row[at + 1])
+    titles = 1
+    for line, is_above in zip(lines, is_above_row, strict=True):
+        titles = titles + 1 if line.level and line.level < _SECTION else 1
+        level = min(max(line.level, titles), _SECTION) if line.level and is_above else 0
+        text.add(line.text, f"sheet {sheet.name}, row {line.number}", level)
+        while left and left[0] <= line.number:
+            text.add_all(sheet.lines[left[0]], f"sheet {sheet.name}, row {left.pop(0)}")
+    for number in left:
+        text.add_all(sheet.lines[number], f"sheet {sheet.name}, row {number}")
+
+
+_TITLE, _SECTION = 2, 6  # levels of headings: lines above a table, and lines between its rows
+
+
+def _inherited(
+    block: "_Block", own: TableHeader | None, above: TableHeader | None
+) -> TableHeader | None:
+    """The header of the table above a block, if its rows go on with it behind blank rows."""
+    rows = [row for _, row in block]
+    columns = set().union(*rows)
+    if not above or len(columns) < 2 or not columns <= above.names.keys() | {min(above.names) - 1}:
+        return None
+    if own and (len(rows[0]) == 1 or any(map(_has_values, rows[own.end : FIRST_ROWS]))):
+        return None
+    return TableHeader(0, 0, above.names)
+
+
+def _lines(block: "_Block", header: TableHeader | None) -> Iterator[_SheetLine]:
+    """Yield the lines of a table; a row that repeats the header stands without names."""
+    rows = [row for _, row in block]
+    start, end, names = header or TableHeader(len(rows), len(rows), {})
+    first = min(set().union(*rows))
+    again = {at for at in range(end, len(rows)) if _repeats(rows[at], names)}
+    for at, (number, row) in enumerate(block):
+        is_title = header is not None and (at < start or at + 1 in again) and at not in again
+        is_one = _is_one(row)
+        text = "; ".join(dict.fromkeys(row.values()))
+        if is_title and len(text) <= _LONGEST_TITLE and not _has_values(row):
+            yield _SheetLine(number, text, _TITLE)
+        elif is_one and (at < start or len(names) > 2):
+            is_section = at > start and first in row and len(text) <= _LONGEST_TITLE
+            is_name = is_section and not _has_values(row) and not text.endswith(_SENTENCE_END)
+            title = header is None and _is_title(text)
+            yield _SheetLine(number, text, _SECTION if is_name else _TITLE if title else 0)
+        else:
+            is_data = at >= end and at not in again
+            yield _SheetLine(number, _sentence(row, names if is_data else {}), is_row=True)
+
+
+def _is_title(text: str) -> bool:
+    is_short = len(text) <= _LONGEST_TITLE and not text.endswith(_SENTENCE_END)
+    return is_short and not _VALUE.fullmatch(text)
+
+
+def _repeats(row: Row, names: Mapping[int, str]) -> bool:
+    equal = sum(names.get(column) == cell for column, cell in row.items())
+    return equal > 1 and equal * 2 > len(row)
+
+
+_Block = Sequence[tuple[int, Row]]
+
+
+def _blocks(rows: _Block, sheet: Sheet) -> Iterator[_Block]:
+    """Yield the tables of a sheet, which blank rows or columns part, in reading order."""
+    hidden = set(sheet.hidden_rows)
+    ends = [
+        at
+        for at, ((one, _), (other, _)) in enumerate(pairwise(rows), 1)
+        if other - one > 1 and not all(number in hidden for number in range(one + 1, other))
+    ]
+    for start, end in pairwise([0, *ends, len(rows)]):
+        block = rows[start:end]
+        column = _second_table(block, sheet)
+        if not column:
+            yield block
+            continue
+        for part in (_part(block, 0, column), _part(block, column)):
+            yield from _blocks(part, sheet)
+
+
+def _part(block: _Block, first: int, end: int = 2**20) -> _Block:
+    """The cells of a block in some columns."""
+    parts = ((number, _cells(row, first, end)) for number, row in block)
+    return [(number, row) for number, row in parts if row]
+
+
+def _cells(row: Row, first: int, end: int = 2**20) -> Row:
+    return {column: cell for column, cell in row.items() if first <= column < end}
+
+
+def _second_table(block: _Block, sheet: Sheet) -> int:
+    """The first column of a table to the right of a blank column, 0 if there is none.
+
+    It begins with labels, below a title or a header of its own, or with a header beside numbers:
+    columns of numbers belong to the labels on their left.
+    """
+    words: Counter[int] = Counter()
+    cells: Counter[int] = Counter()
+    covered: set[tuple[int, int]] = set()
+    for number, row in block:
+        cells.update(row.keys())
+        words.update(column for column, one in row.items() if not _VALUE.fullmatch(one))
+        covered.update(sheet.spans.get(number, ()))
+    gaps = [(one, other) for one, other in pairwise(sorted(cells)[:-1]) if other > one + 1]
+    for before, column in gaps[:_MOST_GAPS]:
+        if any(one <= before < other for one, other in covered):
+            continue
+        right = [one for _, one in _part(block[:FIRST_ROWS], column)]
+        if not right:
+            continue
+        header = _header(right)
+        first, named = (
+            next(_cells(row, 0, column) for _, row in block if _cells(row, column) == one)
+            for one in (right[0], right[header.start if header else 0])
+        )
+        has_labels = words[column] * 2 >= cells[column] > 1
+        if has_labels and len(right[0]) == 1 == len(first) and not _has_values(right[0] | first):
+            return column
+        has_values = header and any(map(_has_values, right[header.end :]))
+        if header and (_has_values(named) or (has_labels and has_values)):
+            return column
+    return 0
+
+
+def _other_sheets(data: bytes, shown: str) -> Iterator[Sheet]:
+    """Yield the sheets of a file in another format than Excel's XML, by calamine."""
+    calamine = optional_package("python_calamine", shown)
+    budget = CellBudget(shown)
+    try:
+        book = calamine.load_workbook(BytesIO(data))
+    except calamine.PasswordError:
+        raise DocumentError(f"{shown} is protected by a password: save it without one.") from None
+    for number, about in enumerate(book.sheets_metadata):
+        sheet = Sheet(" ".join(about.name.split()))
+        if about.visible != calamine.SheetVisibleEnum.Visible:
+            sheet.skip("", HIDDEN)
+        elif about.typ != calamine.SheetTypeEnum.WorkSheet:
+            sheet.skip("", "is a chart or macro and not read")
+        else:
+            for at, cells in enumerate(book.get_sheet_by_index(number).iter_rows(), 1):
+                row = {
+                    column: text
+                    for column, one in enumerate(cells, 1)
+                    if one != "" and (text := _plain(one))
+                }
+                for text in row.values():
+                    budget.take(text)
+                if row:
+                    sheet.rows[at] = row
+        yield sheet
+
+
+def _plain(value: Any) -> str:
+    """A value without its format as text."""
+    match value:
+        case bool():
+            return str(value).upper()
+        case int() | float():
+            return plain_number(value)
+        case datetime():
+            return str(value.date() if value.time() == time() else value)
+        case date() | time() | timedelta():
+            return str(value)
+    return " ".join(str(value).split())
