@@ -36,7 +36,7 @@ from graphreader.estimate import Estimate, estimate, submission_cost
 from graphreader.ingestion.embedding import reindex
 from graphreader.ingestion.export_file import Export
 from graphreader.ingestion.extraction import key_elements
-from graphreader.ingestion.loading.sources import Source, SourceLike, sources_of
+from graphreader.ingestion.loading.sources import Source, SourceLike, retrieved, sources_of
 from graphreader.ingestion.pipeline import Pipeline
 from graphreader.ingestion.report import (
     IngestReport,
@@ -354,6 +354,7 @@ class GraphReader:
         follow_links: Sequence[str | PathLike[str]] = (),
         id: str | None = None,
         encoding: str | None = None,
+        allow_private: bool = False,
         normalize: bool | None = None,
         again: bool = False,
         batch: bool = False,
@@ -361,10 +362,12 @@ class GraphReader:
         ray: str | None = None,
         progress: Progress = no_progress,
     ) -> IngestReport:
-        """Read files, folders of them, or LangChain documents into the corpus.
+        """Read files, folders of them, web pages, or LangChain documents into the corpus.
 
         `include` and `exclude` are patterns of paths in folders, where links are followed
-        only to a folder or file of `follow_links`; "-" is standard input, named `id`. `encoding`
+        only to a folder or file of `follow_links`; "-" is standard input, named `id`; a text that
+        begins with "https://" or "http://" is the address of a page, which only with
+        `allow_private` may be one of a private network. `encoding`
         is that of texts that do not declare one; without it each is recognized. Of a
         changed text only the changed region is read; with `again` each document is deleted and
         read as a new one. Key elements are merged at the end,
@@ -385,7 +388,9 @@ class GraphReader:
         sources = await asyncio.to_thread(
             partial(sources_of, id=id, follow_links=follow_links, encoding=encoding, unread=unread),
             *(inputs, include, exclude),
+            allow_private=allow_private,
         )
+        sources = await retrieved(sources)
         read = partial(Pipeline.run, sources=sources, again=again)
         if ray:
             with with_waits(progress):
@@ -414,6 +419,7 @@ class GraphReader:
         follow_links: Sequence[str | PathLike[str]] = (),
         id: str | None = None,
         encoding: str | None = None,
+        allow_private: bool = False,
         known: bool = True,
         batch: bool = False,
     ) -> Estimate:
@@ -426,7 +432,9 @@ class GraphReader:
         sources = await asyncio.to_thread(
             partial(sources_of, id=id, follow_links=follow_links, encoding=encoding),
             *(inputs, include, exclude),
+            allow_private=allow_private,
         )
+        sources = await retrieved(sources)
         measurer, settings = self._resources.measurer_with_model()
         assumed, status = settings != self._resources.settings, None
         if known:

@@ -35,6 +35,7 @@ def estimate(
     follow_links: options.FollowLinks,
     name: options.StdinName = None,
     encoding: options.Encoding = None,
+    allow_private: options.AllowPrivate = False,
     batch: options.Batch = False,
     plan: options.Plan = None,
     json: options.Json = False,
@@ -54,6 +55,7 @@ def estimate(
         "follow_links": follow_links,
         "id": name,
         "encoding": encoding,
+        "allow_private": allow_private,
     }
     paths = expand_paths(paths, name)
     print_estimate(paths, sources, "default", json, planned=plan, skip_known=False, batch=batch)

@@ -58,6 +58,7 @@ def ingest(
     follow_links: options.FollowLinks,
     name: options.StdinName = None,
     encoding: options.Encoding = None,
+    allow_private: options.AllowPrivate = False,
     corpus: options.Corpus = "default",
     retry_failed: options.RetryFailed = False,
     normalize: options.Normalize = None,
@@ -77,13 +78,14 @@ def ingest(
     Examples:
         graphreader ingest notes.md
         graphreader ingest books/ --include "*.epub" --exclude drafts
+        graphreader ingest https://example.org/report.pdf
         graphreader ingest - --id notes < notes.txt
         graphreader ingest books/ --again
         graphreader ingest --retry-failed --corpus library
     """
     if retry_failed and any(
         (
-            *(paths, include, exclude, follow_links, name, encoding),
+            *(paths, include, exclude, follow_links, name, encoding, allow_private),
             *(normalize is not None, again, batch, ray, dry_run),
         )
     ):
@@ -100,6 +102,7 @@ def ingest(
         "follow_links": follow_links,
         "id": name,
         "encoding": encoding,
+        "allow_private": allow_private,
     }
     if dry_run:
         return print_estimate(paths, sources, corpus, json, skip_known=not again, batch=batch)

@@ -51,7 +51,9 @@ Log = Annotated[
 
 # ingest, estimate
 
-Paths = Annotated[list[str], _argument("PATH", "Files, folders, or - for stdin.", **_REPEATED)]
+Paths = Annotated[
+    list[str], _argument("PATH", "Files, folders, addresses of pages, or - for stdin.", **_REPEATED)
+]
 Include = Annotated[
     list[str], _option("PATTERN", "In folders, read only matching files (repeatable).", **_REPEATED)
 ]
@@ -76,6 +78,9 @@ def _check_encoding(name: str | None) -> str | None:
 Encoding = Annotated[
     str | None,
     _option("NAME", "The encoding of texts that do not declare one.", callback=_check_encoding),
+]
+AllowPrivate = Annotated[
+    bool, flag("--allow-private", help="Read pages of this machine and of private networks, too.")
 ]
 StdinName = Annotated[str | None, _option("NAME", "The name of the text from stdin.", "--id")]
 Batch = Annotated[

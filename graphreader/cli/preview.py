@@ -33,6 +33,7 @@ def preview(
     follow_links: options.FollowLinks,
     name: options.StdinName = None,
     encoding: options.Encoding = None,
+    allow_private: options.AllowPrivate = False,
     notes: NotesOnly = False,
     json: options.Json = False,
 ) -> None:
@@ -59,6 +60,7 @@ def preview(
         follow_links=follow_links,
         id=name,
         encoding=encoding,
+        allow_private=allow_private,
         unread=unread,
     ):
         if isinstance(one, Refused):

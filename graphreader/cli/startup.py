@@ -35,15 +35,16 @@ _PHASES = {
 def expand_paths(paths: Sequence[str], name: str | None) -> list[str]:
     """Replace `~` in the paths by the home folder. Raises UsageError for missing files."""
     from graphreader.ingestion.loading.sources import expand_home
+    from graphreader.ingestion.loading.web import is_address
 
     if not paths:
-        raise UsageError("Name what to read: files, folders, or - for stdin.")
+        raise UsageError("Name what to read: files, folders, addresses, or - for stdin.")
     if (STDIN in paths) != bool(name and name.strip()):
         raise UsageError("The text from stdin needs a name: give - and --id NAME together.")
     expanded = expand_home(paths)
     if STDIN in paths:
         check_stdin()
-    elif not any(map(os.path.exists, expanded)):
+    elif not any(os.path.exists(one) or is_address(one) for one in expanded):
         raise UsageError(f"{', '.join(expanded)}: no such file or folder, check the path.")
     return expanded
 

@@ -5,6 +5,7 @@ graph; the next run extracts only the chunks that are missing there.
 """
 
 import asyncio
+import json
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from graphreader.ingestion.extraction import extract
 from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.parser_process import FileParser, parse
 from graphreader.ingestion.loading.sources import Source
+from graphreader.ingestion.loading.web import RETRIEVED
 from graphreader.ingestion.report import (
     SHOWN,
     ChunkProgress,
@@ -357,7 +359,7 @@ class Pipeline:
             and state.sha256 == document.sha256
             and state.chunk_tokens == self._chunk_tokens
             and state.title == document.title
-            and state.metadata == metadata_of(document)
+            and _lasting(state.metadata) == _lasting(metadata_of(document))
             and state.encoding == document.encoding
         )
 
@@ -564,6 +566,14 @@ class Pipeline:
         log_document_end(report)
         self._progress(DocumentEnd(report))
         job.finished.set()
+
+
+def _lasting(metadata: str | None) -> str | None:
+    """The metadata, as JSON, without the time of retrieval, by which a web page always differs."""
+    values = json.loads(metadata or "{}")
+    if values.pop(RETRIEVED, None) is None:
+        return metadata
+    return json.dumps(values, sort_keys=True)
 
 
 def _moved(context: DocumentContext, facts: Iterable[AtomicFact]) -> list[AtomicFact]:

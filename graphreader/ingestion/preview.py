@@ -21,6 +21,7 @@ def preview(
     follow_links: Sequence[str | PathLike[str]] = (),
     id: str | None = None,
     encoding: str | None = None,
+    allow_private: bool = False,
     unread: Counter[str] | None = None,
 ) -> Iterator[Document | Refused]:
     """Yield the documents that an ingest of these sources would read, and the refused sources.
@@ -33,6 +34,7 @@ def preview(
         id=id,
         follow_links=follow_links,
         encoding=encoding,
+        allow_private=allow_private,
         unread=unread,
     ):
         yield from source.documents(_CORPUS)

@@ -124,7 +124,7 @@ def test_quick_starts(terminal: Terminal, arguments: list[str], unneeded: str) -
         ("ask --file /dev/null", "There is no question in /dev/null"),
         ("ask --file /dev/zero", "/dev/zero has more than 16 MiB of questions"),
         ("ask who? --reader full-text --mode paper", "--reader takes one QUESTION"),
-        ("ingest", "Name what to read: files, folders, or - for stdin."),
+        ("ingest", "Name what to read: files, folders, addresses, or - for stdin."),
         ("ingest -", "The text from stdin needs a name: give - and --id NAME together."),
         ("ingest life.txt --id life", "The text from stdin needs a name"),
         ("ingest --retry-failed life.txt", "--retry-failed asks again for the failed chunks of"),

@@ -53,13 +53,24 @@ def load(
             "files."
         )
     suffix = path.suffix.lower() or ".txt"
-    reader, read = READERS[suffix], partial(parse, suffix)
-    declares = reader is read_html and declared_encoding(data)
-    if encoding and reader in _ENCODED and not declares:
-        content = read_as(encoding, read, data, shown)
-    else:
-        content = read(data, shown)
+    content = parse_data(suffix, data, shown, encoding=encoding, parse=parse)
     return document_of(content, path.stem, corpus, source or file_source(path), shown)
+
+
+def parse_data(
+    suffix: str, data: bytes, shown: str, *, encoding: str = "", parse: FileParser = parse
+) -> Content:
+    """Parse the bytes of a file, in the given encoding if they are a text that declares none."""
+    read = partial(parse, suffix)
+    declares = READERS[suffix] is read_html and declared_encoding(data)
+    if encoding and is_encoded(suffix) and not declares:
+        return read_as(encoding, read, data, shown)
+    return read(data, shown)
+
+
+def is_encoded(suffix: str) -> bool:
+    """Whether a format is a text in the encoding that its owner names; the others say theirs."""
+    return READERS[suffix] in (read_html, read_json, read_markdown, read_table, read_text)
 
 
 @contextmanager
@@ -139,10 +150,6 @@ READERS: dict[str, Callable[[bytes, str], Content]] = {
     ".xlsm": read_workbook,
     ".xlsx": read_workbook,
 }
-
-
-# Formats in the encoding that the user names; the others say theirs.
-_ENCODED = (read_html, read_json, read_markdown, read_table, read_text)
 
 JSON_LINES = ".jsonl"  # a file of many documents, see sources.py
 SUFFIXES = tuple(sorted((*READERS, JSON_LINES)))

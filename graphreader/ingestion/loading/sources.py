@@ -1,9 +1,10 @@
-"""Sources of text that a user names: files, folders, standard input, LangChain documents.
+"""Sources of text that a user names: files, folders, web pages, stdin, LangChain documents.
 
 No file is opened before its documents are requested, and bad content gives a `Refused`. A line of
 JSON Lines is an object with `text`, mostly `title` and `id`; other keys are metadata.
 """
 
+import asyncio
 import codecs
 import filecmp
 import json
@@ -13,7 +14,7 @@ import shutil
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -44,6 +45,9 @@ from graphreader.ingestion.loading.encodings import (
 )
 from graphreader.ingestion.loading.formats import JSON_LINES, MAX_BYTES, SUFFIXES, load, open_file
 from graphreader.ingestion.loading.parser_process import FileParser, parse
+from graphreader.ingestion.loading.web import document_of_page, is_address, load_page, retrieve
+
+PAGES_AT_ONCE = 4
 
 
 @runtime_checkable
@@ -58,13 +62,15 @@ class LangChainDocument(Protocol):
 class Source:
     """A file, stream or document that `read` reads at once; messages call it `shown` or `name`.
 
-    `read` gets the name of the corpus, and the parser of files.
+    `read` gets the name of the corpus, and the parser of files. `retrieved` gives the source of a
+    web page with the page in it, so that an event loop need not wait for a thread.
     """
 
     title: str
     name: str
     read: Callable[[str, FileParser], Iterable[Document | Refused]]
     shown: str = ""
+    retrieved: "Callable[[], Awaitable[Source]] | None" = None
 
     def documents(self, corpus: str, parse: FileParser = parse) -> Iterator[Document | Refused]:
         """Yield the documents one by one. Blocks; bad content gives Refused, not an error."""
@@ -76,7 +82,8 @@ class Source:
 
 
 SourceLike = str | PathLike[str] | LangChainDocument | Source
-"""A source as callers give it: a path, "-" for standard input, a LangChain document, a Source."""
+"""A source as callers give it: a path, an address of a web page ("https://..."), "-" for standard
+input, a LangChain document, a Source."""
 
 T = TypeVar("T", bound=SourceLike)
 
@@ -115,9 +122,13 @@ def sources_of(
     id: str | None = None,
     follow_links: Sequence[str | PathLike[str]] = (),
     encoding: str | None = None,
+    allow_private: bool = False,
     unread: Counter[str] | None = None,
 ) -> list[Source]:
     """Resolve paths and LangChain documents to sources: a folder's files sorted, each file once.
+
+    A text such as "https://..." is the address of a web page; only with `allow_private` may it lead
+    to a machine that is not public. So callers pass no texts of others.
 
     Patterns and links apply to folders (see `files_in`). "-" is standard input, titled `id`.
     LangChain documents with the same source are numbered. `encoding` is that of texts which do not
@@ -150,6 +161,8 @@ def sources_of(
             resolved.setdefault(f"\0{name}", _langchain(one, name))
         elif path == "-" and id is not None:
             resolved.setdefault("-", _standard_input(id, encoding))
+        elif isinstance(one, str) and is_address(one):
+            resolved.setdefault(one, _web_page(one, encoding, allow_private))
         else:
             counts = Counter[str]() if unread is None else unread
             for real, source in _files(path, include, exclude, targets, encoding, counts):
@@ -210,13 +223,50 @@ def _file(path: Path, real: str, encoding: str) -> Source:
     return Source(path.stem, str(path), read)
 
 
+def _web_page(address: str, encoding: str, allow_private: bool) -> Source:
+    """A source for a web page, which is retrieved when it is read, if it was not before."""
+
+    def read(corpus: str, parse: FileParser) -> Iterable[Document]:
+        return [
+            load_page(address, corpus, encoding=encoding, allow_private=allow_private, parse=parse)
+        ]
+
+    async def retrieved() -> Source:
+        try:
+            page = await retrieve(address, allow_private)
+        except DocumentError as error:
+            return _refused(address, address, str(error))
+        return Source(
+            *(address, address),
+            lambda corpus, parse: [document_of_page(page, corpus, encoding, parse)],
+        )
+
+    return Source(address, address, read, retrieved=retrieved)
+
+
+async def retrieved(sources: Iterable[Source]) -> list[Source]:
+    """Retrieve the web pages among sources, some at once; a cancellation ends it at once."""
+    turns = asyncio.Semaphore(PAGES_AT_ONCE)
+
+    async def one(source: Source) -> Source:
+        async with turns:
+            return await source.retrieved() if source.retrieved else source
+
+    return list(await asyncio.gather(*map(one, sources)))
+
+
 def _left_out(path: Path, reason: str) -> Source:
-    """A source for a skipped part of a folder, which gives a Refused."""
+    """A source for a skipped part of a folder."""
+    return _refused(path.stem, str(path), clean(f"{path} {reason}"))
+
+
+def _refused(title: str, name: str, reason: str) -> Source:
+    """A source that cannot be read, which gives a Refused."""
 
     def read(corpus: str, _: FileParser) -> Iterable[Document]:
-        raise DocumentError(clean(f"{path} {reason}"))
+        raise DocumentError(reason)
 
-    return Source(path.stem, str(path), read)
+    return Source(title, name, read)
 
 
 def _standard_input(id_: str, encoding: str) -> Source:
