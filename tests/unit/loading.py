@@ -1,6 +1,8 @@
 """Helpers of the tests of loading."""
 
+import io
 import os
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +17,15 @@ def write(path: Path, data: bytes = b"Joan was born.\n") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     return path
+
+
+def zipped(**files: str | bytes) -> bytes:
+    """A zip archive of these files."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return data.getvalue()
 
 
 @contextmanager

@@ -146,7 +146,7 @@ def test_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert not any(str(tmp_path) in one.reason for one in refused.values())
     assert len(loaded) == 8
-    assert "holds no .csv, .docx, " in refused["empty"].reason
+    assert "holds no .csv, .docm, " in refused["empty"].reason
     assert (refused["empty"].source, refused["a.xyz"].title) == ("empty", "a")
     assert refused["in/z.docx"].reason == (
         "in/z.docx cannot be read, it is damaged or not of the format that its name says: save it "

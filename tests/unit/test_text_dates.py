@@ -9,7 +9,8 @@ import pytest
 
 from graphreader.text.dates import LONGEST, date_of, when_of
 from tests.unit.loading import documents, write
-from tests.unit.test_loading_formats import docx, epub, paragraph, pdf
+from tests.unit.office_files import docx, paragraph
+from tests.unit.test_loading_formats import epub, pdf
 
 NAMED = [
     # Dates in English.

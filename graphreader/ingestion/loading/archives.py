@@ -1,4 +1,4 @@
-"""Zip archives that hold a document, such as DOCX and EPUB, with a limit of their unpacked size."""
+"""Zip archives that hold a document (Office files, EPUB), with a limit of their unpacked size."""
 
 import re
 from collections.abc import Iterable

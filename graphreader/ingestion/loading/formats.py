@@ -24,6 +24,7 @@ from graphreader.ingestion.loading.parser_process import FileParser, parse
 from graphreader.ingestion.loading.pdf import read_pdf
 from graphreader.ingestion.loading.records import read_json
 from graphreader.ingestion.loading.sheets import read_table, read_workbook
+from graphreader.ingestion.loading.slides import read_pptx
 from graphreader.ingestion.loading.word import read_docx
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -125,7 +126,10 @@ def _check_regular(status: os.stat_result, shown: str) -> None:
 
 READERS: dict[str, Callable[[bytes, str], Content]] = {
     ".csv": read_table,
+    ".docm": read_docx,
     ".docx": read_docx,
+    ".dotm": read_docx,
+    ".dotx": read_docx,
     ".eml": read_email,
     ".epub": read_epub,
     ".htm": read_html,
@@ -138,6 +142,12 @@ READERS: dict[str, Callable[[bytes, str], Content]] = {
     ".ods": read_workbook,
     ".org": read_text,
     ".pdf": read_pdf,
+    ".potm": read_pptx,
+    ".potx": read_pptx,
+    ".ppsm": read_pptx,
+    ".ppsx": read_pptx,
+    ".pptm": read_pptx,
+    ".pptx": read_pptx,
     ".rst": read_text,
     ".srt": read_text,
     ".tex": read_text,

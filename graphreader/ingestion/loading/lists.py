@@ -56,7 +56,7 @@ class List:
         value = number_of(attributes.get("value"))
         number = self.number if value is None else value
         self.number = number + self.step
-        item = Item(f"{_numeral(number, self.style)}. ")
+        item = Item(f"{numeral(number, self.style)}. ")
         if self.countdown is not None:
             self.countdown.append(item)
         return item
@@ -65,7 +65,7 @@ class List:
         """Number the items of a reversed list."""
         items = self.countdown or []
         for place, item in enumerate(items):
-            item.label = f"{_numeral(len(items) - place, self.style)}. "
+            item.label = f"{numeral(len(items) - place, self.style)}. "
 
 
 def number_of(written: str | None) -> int | None:
@@ -74,7 +74,7 @@ def number_of(written: str | None) -> int | None:
     return int(match[1]) if match else None
 
 
-def _numeral(number: int, style: str) -> str:
+def numeral(number: int, style: str) -> str:
     """A number as letters (a, ..., z, aa) or as a Roman numeral, where its style says so."""
     written = ""
     if style.endswith("-alpha"):
