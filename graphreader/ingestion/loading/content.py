@@ -59,8 +59,8 @@ def completed(content: Content) -> Content:
     """Return a content as documents have it, with the headings that its text shows by their form.
 
     Byte order marks are left out; NULs and lone surrogates become U+FFFD; metadata beyond
-    MAX_CHARACTERS and headings beyond MAX_HEADINGS are `skipped`, headings are cut at MAX_TITLE. A
-    note says where the text looks as if it was read wrongly.
+    MAX_CHARACTERS and headings beyond MAX_HEADINGS are `skipped`, headings and names of places are
+    cut at MAX_TITLE. A note says where the text looks as if it was read wrongly.
     """
     content = _without_marks(content)
     text = clean(content.text)
@@ -74,11 +74,16 @@ def completed(content: Content) -> Content:
         title=clean(content.title),
         metadata=metadata,
         notes=(*content.notes, *doubts_about(text)),
+        places=tuple(one._replace(name=_in_one_line(one.name)) for one in content.places),
         headings=tuple(
             one._replace(title=clean(one.title)[:MAX_TITLE]) for one in headings[:MAX_HEADINGS]
         ),
         skipped=(*content.skipped, *left_out),
     )
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(without_controls(clean(text)).split())[:MAX_TITLE]
 
 
 def document_of(
@@ -100,7 +105,7 @@ def document_of(
     return Document(
         corpus=corpus,
         id=identity(clean(corpus), source),
-        title=" ".join(without_controls(clean(content.title or title)).split())[:MAX_TITLE],
+        title=_in_one_line(content.title or title),
         source=source,
         text=text,
         sha256=sha256(text.encode()).hexdigest(),
