@@ -1,6 +1,5 @@
 """Files of each format become documents; bytes become text and metadata JSON."""
 
-import io
 import os
 import re
 import signal
@@ -12,7 +11,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import pypdf
 import pytest
 
 from graphreader.documents import Document, Heading, Place
@@ -30,8 +28,8 @@ from graphreader.ingestion.loading.content import (
 from graphreader.ingestion.loading.epub import read_epub
 from graphreader.ingestion.loading.formats import load
 from graphreader.ingestion.loading.markdown import read_markdown
-from graphreader.ingestion.loading.pdf import read_pdf
 from tests.unit.loading import documents, reasons, without_root, write, zipped
+from tests.unit.pdfs import pdf
 
 
 # The id of a document comes from its corpus and its path with links resolved.
@@ -124,29 +122,6 @@ def epub(
     )
 
 
-def pdf(*pages: str, broken: Sequence[int] = (), outline: Sequence[tuple[str, int]] = ()) -> bytes:
-    """Pages of one line each; the streams of those in `broken` cannot be decoded."""
-    name, dictionary = pypdf.generic.NameObject, pypdf.generic.DictionaryObject
-    font = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
-    fonts = dictionary({name("/F"): dictionary({name(k): name(v) for k, v in font.items()})})
-    writer = pypdf.PdfWriter()
-    for number, text in enumerate(pages, 1):
-        page = writer.add_blank_page(300, 300)
-        stream = pypdf.generic.StreamObject()
-        stream.set_data(f"BT /F 12 Tf 20 200 Td ({text}) Tj ET".encode("latin-1"))
-        if number in broken:
-            stream[name("/Filter")] = name("/Unheard")
-        page[name("/Contents")] = writer._add_object(stream)
-        page[name("/Resources")] = dictionary({name("/Font"): fonts})
-    for title, number in outline:
-        writer.add_outline_item(title, number - 1)
-    about = {"/CreationDate": "Monday", "/Title": "untitled.doc", "/Author": "Vera Holm"}
-    writer.add_metadata(about)
-    data = io.BytesIO()
-    writer.write(data)
-    return data.getvalue()
-
-
 # A book has its pages in reading order and headings at their positions; bad pages are skipped.
 def test_epub() -> None:
     pages: dict[str, str | bytes] = {
@@ -168,26 +143,6 @@ def test_epub() -> None:
     assert [one.part for one in content.skipped] == ["OEBPS/noise.xhtml", "OEBPS/gone.xhtml"]
 
 
-# A PDF has page starts, its outline as headings and its metadata; a bad page is skipped, and
-# so is a bad date.
-def test_pdf(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
-    data = pdf(
-        "Joan was born.", "", "broken", "She fought.", broken=[3], outline=[("fought", 4), ("A", 1)]
-    )
-    content = read_pdf(data, "a.pdf")
-
-    assert content.text == "Joan was born.\n\nShe fought."
-    assert content.places == Place.pages((0, 16, 16, 16))
-    assert content.headings == (
-        Heading(0, "A"),
-        Heading(content.text.index("fought"), "fought"),
-    )
-    assert content.metadata == {"title": "untitled.doc", "author": "Vera Holm"}
-    assert content.title == ""
-    assert [one.part for one in content.skipped] == ["page 3"]
-    assert capfd.readouterr().err == ""
-
-
 # A damaged file is refused in one sentence with the reason.
 def test_unreadable(tmp_path: Path) -> None:
     for name, data, message in (
@@ -202,20 +157,6 @@ def test_unreadable(tmp_path: Path) -> None:
         assert reason.startswith(str(tmp_path / name))
         assert "\n" not in reason
         assert not re.search("CRC|ecursion|zip|line 1|There is no item|StopIteration", reason)
-
-
-# A PDF that only its owner may change is read; one that needs a password is refused.
-def test_encrypted_pdf() -> None:
-    def encrypted(password: str) -> bytes:
-        writer = pypdf.PdfWriter(io.BytesIO(pdf("Joan was born.")))
-        writer.encrypt(password, "owner", algorithm="RC4-128")
-        data = io.BytesIO()
-        writer.write(data)
-        return data.getvalue()
-
-    assert read_pdf(encrypted(""), "a.pdf").text == "Joan was born."
-    with pytest.raises(DocumentError, match="protected by a password: save it without one"):
-        read_pdf(encrypted("secret"), "a.pdf")
 
 
 # An archive that is too large when unpacked is refused before it is unpacked, and entities that
@@ -386,7 +327,7 @@ def test_malicious_structures(tmp_path: Path, name: str, data: bytes) -> None:
     (reason,) = reasons(write(tmp_path / name, data))
 
     assert time.monotonic() - start < 50  # less than the process may take
-    assert re.search("damaged|no text", reason)
+    assert re.search("damaged|no text|no page", reason)
 
 
 # A title, which Neo4j indexes, is cut and has no escapes; a source as long is refused.

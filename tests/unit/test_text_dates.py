@@ -10,7 +10,8 @@ import pytest
 from graphreader.text.dates import LONGEST, date_of, when_of
 from tests.unit.loading import documents, write
 from tests.unit.office_files import docx, paragraph
-from tests.unit.test_loading_formats import epub, pdf
+from tests.unit.pdfs import pdf
+from tests.unit.test_loading_formats import epub
 
 NAMED = [
     # Dates in English.
