@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 from statistics import median
+from typing import NamedTuple
 
 from graphreader.ingestion.loading.notation import END, SUBSCRIPT, SUPERSCRIPT, write_out
 from graphreader.ingestion.loading.tables import GridCell, with_signs
@@ -19,6 +20,15 @@ from graphreader.text.scripts import CJK, FULL_WIDTH_SIGNS
 
 Interval = tuple[float, float]
 
+
+class Rule(NamedTuple):
+    """A horizontal line that is drawn on the page: its height and its ends."""
+
+    base: float
+    left: float
+    right: float
+
+
 HYPHENS = ("-", "\u2010")
 
 _BODY = 0.7  # em; the height of a line above its base for the comparison with others
@@ -26,6 +36,7 @@ _NEAR = 1.0  # em; words with a wider gap are cells or columns of their own
 _GUTTER = 0.6  # em; the least width of the space between columns
 _WORD_SPACE = 0.17  # em; the least gap of words in which no space is written
 _LEAST_ROWS = 2
+_MOST_LINES = 12  # of a table's row
 _PROSE_WORDS = 3.0  # words of a line of prose, on average
 _MARKER = re.compile(
     r"(?:[•◦▪‣●○■□–*·☐☑☒✓➢\-]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]|[①-⑳]|\[(?:\d{1,3}|[ x])\]"
@@ -116,10 +127,9 @@ class _Segment:
         return self._text
 
 
-def lines_of_page(words: Iterable[Word]) -> list[PageLine]:
+def lines_of_page(words: Iterable[Word], rules: Sequence[Rule] = ()) -> list[PageLine]:
     """Put the words of a page into lines, columns and tables. They come in the file's order."""
-    segments = _segments(list(words))
-    lines = list(_ordered(segments, depth=0))
+    lines = list(_ordered(_segments(list(words)), rules))
     if lines:
         lines[0].before = ""
     return lines
@@ -210,7 +220,7 @@ def _rows(segments: Sequence[_Segment], *, exact: bool = False) -> list[list[_Se
     return [sorted(row, key=lambda one: one.left) for _, row in rows]
 
 
-def _ordered(segments: list[_Segment], depth: int) -> Iterator[PageLine]:
+def _ordered(segments: list[_Segment], rules: Sequence[Rule], depth: int = 0) -> Iterator[PageLine]:
     """Yield the lines of a region, which may have columns and tables."""
     plain: list[list[_Segment]] = []
     right = _right_margin(segments)
@@ -220,17 +230,18 @@ def _ordered(segments: list[_Segment], depth: int) -> Iterator[PageLine]:
             plain = []
             last: PageLine | None = None
             for half in halves:
-                for number, line in enumerate(_ordered(half, depth + 1)):
+                for number, line in enumerate(_ordered(half, rules, depth + 1)):
                     if number == 0 and last is not None and runs_on(last, line):
                         line.before = glue(last.text, line.text)
                     yield line
                     last = line
             continue
         rows = [row for band in bands for row in _rows(band)]
-        if gutters and _is_table(rows):
+        groups = _grouped(rows, rules) if gutters else []
+        if gutters and _is_table([_longest(group) for group in groups]):
             yield from _paragraphs(plain, right)
             plain = []
-            yield from _table(rows)
+            yield from _table(groups)
         else:
             plain += rows
     yield from _paragraphs(plain, right)
@@ -409,6 +420,10 @@ def _group_starts(rows: list[list[_Segment]]) -> list[float]:
     return [rows[0][0].base, *starts]
 
 
+def _longest(group: list[list[_Segment]]) -> list[_Segment]:
+    return max(group, key=len)
+
+
 def _is_table(rows: list[list[_Segment]]) -> bool:
     """Whether rows with aligned gaps are a table: at least two have several cells."""
     wide = [row for row in rows if len(row) > 1]
@@ -427,30 +442,90 @@ def _is_label(row: list[_Segment]) -> bool:
     return len(row) == 2 and row[0].text.endswith((":", "："))
 
 
-def _table(rows: list[list[_Segment]]) -> Iterator[PageLine]:
-    """Yield the rows of a table as lines, with the cells of each in their columns."""
-    edges = _column_edges(rows)
+def _table(groups: list[list[list[_Segment]]]) -> Iterator[PageLine]:
+    """Yield the rows of a table as lines, with the cells of each in their columns.
+
+    A row has several lines where rules part it from the others.
+    """
+    edges = _column_edges([row for group in groups for row in group])
     last: PageLine | None = None
-    for row in rows:
-        cells: list[GridCell] = []
-        for segment in _cells(row):
-            place = sum(edge <= segment.left + 0.1 for edge in edges)
-            while len(row) > 1 and len(cells) < place:
-                cells.append(GridCell(1, 1))
-            cells.append(
-                GridCell(1, 1, _SIGNED.sub(lambda match: match[1] or match[2], segment.text))
-            )
-        text = _joined(with_signs(cells)) if any(cell.text for cell in cells) else ""
-        if not text.strip("| "):
+    for group in groups:
+        texts: dict[int, str] = {}
+        for left, right, text in _joined_lines(group):
+            place = sum(edge <= (left + right) / 2 for edge in edges)
+            texts[max(place, max(texts, default=-1) + 1)] = text
+        if not any(texts.values()):
             continue
-        size = max(one.size for one in row)
+        first = 0 if len(texts) > 1 else min(texts)
+        cells = [GridCell(1, 1, texts.get(at, "")) for at in range(first, max(texts) + 1)]
+        segments = [one for row in group for one in row]
         line = PageLine(
-            text, row[0].left, row[-1].right, row[0].base, size, "\n", is_row=len(row) > 1
+            _joined(with_signs(cells)),
+            min(one.left for one in segments),
+            max(one.right for one in segments),
+            group[-1][0].base,
+            max(one.size for one in segments),
+            "\n\n" if last is None else "\n",
+            is_row=len(texts) > 1,
         )
-        if last is None:
-            line.before = "\n\n"
         last = line
         yield line
+
+
+def _joined_lines(group: list[list[_Segment]]) -> list[tuple[float, float, str]]:
+    """The cells of a row with their ends, from the left; lines that stand below each other join."""
+    cells: list[tuple[float, float, str]] = []
+    for row in group:
+        for one in _cells(row):
+            left, right = one.left, one.right
+            text = _SIGNED.sub(lambda match: match[1] or match[2], one.text)
+            at = len(cells)
+            if len(group) > 1:
+                at = next(
+                    (n for n, cell in enumerate(cells) if cell[0] < right and left < cell[1]), at
+                )
+            if at < len(cells):
+                above = cells.pop(at)
+                left, right = min(left, above[0]), max(right, above[1])
+                text = above[2] + glue(above[2], text).replace("\n", "") + text
+            cells.append((left, right, text))
+    return sorted(cells)
+
+
+def _grouped(rows: list[list[_Segment]], rules: Sequence[Rule]) -> list[list[list[_Segment]]]:
+    """Gather the lines that stand between two rules across the first column into one row.
+
+    They stay apart where a column has more than one number between the rules.
+    """
+    left = min(row[0].left for row in rows)
+    first = [row[0] for row in rows if len(row) > 1 and row[0].left < left + 3 * row[0].size]
+    if not first or not rules:
+        return [[row] for row in rows]
+    middle = left + 0.5 * (median(one.right for one in first) - left)
+    heights = [rule.base for rule in rules if rule.left <= middle <= rule.right]
+    groups: dict[int, list[list[_Segment]]] = {}
+    for row in rows:
+        groups.setdefault(sum(row[0].base < one for one in heights), []).append(row)
+    if len(groups) < 3:
+        return [[row] for row in rows]
+    found: list[list[list[_Segment]]] = []
+    for group in groups.values():
+        found += [group] if _is_one_row(group) else [[row] for row in group]
+    return found
+
+
+def _is_one_row(group: list[list[_Segment]]) -> bool:
+    """Whether lines between two rules are one row: no column has two numbers."""
+    if len(group) == 1 or len(group) > _MOST_LINES:
+        return len(group) == 1
+    taken: list[Interval] = []
+    for row in group:
+        for one in row:
+            if _NUMBER.fullmatch(one.text):
+                if any(left < one.right and one.left < right for left, right in taken):
+                    return False
+                taken.append((one.left, one.right))
+    return True
 
 
 def _cells(row: list[_Segment]) -> Iterator[_Segment]:
@@ -484,24 +559,32 @@ def _joined(cells: list[GridCell]) -> str:
 
 
 def _column_edges(rows: list[list[_Segment]]) -> list[float]:
-    """The places between the columns of a table, which hardly a cell crosses."""
-    cells = [one for row in rows if len(row) > 1 for one in row]
+    """The places between the columns of a table, which no cell crosses, or hardly a cell."""
+    wide = [row for row in rows if len(row) > 1]
+    edges = _free_places(wide, 0)
+    if len(edges) + 1 < max(map(len, wide), default=0):
+        edges = _free_places(wide, int(0.12 * len(wide)))
+    return edges
+
+
+def _free_places(rows: list[list[_Segment]], allowed: int) -> list[float]:
+    """The places that at most `allowed` cells cross, between the first column and the last."""
     changes: Counter[float] = Counter()
-    for one in cells:
-        changes[one.left] += 1
-        changes[one.right] -= 1
-    allowed = 0.12 * len(rows)
-    first = median(row[0].left for row in rows if len(row) > 1)
+    for row in rows:
+        for one in row:
+            changes[one.left] += 1
+            changes[one.right] -= 1
+    first = median(row[0].left for row in rows) if rows else 0
     edges: list[float] = []
     depth, begin, is_inside = 0, 0.0, True
-    for at in sorted(changes):
-        depth += changes[at]
+    for place in sorted(changes):
+        depth += changes[place]
         if depth <= allowed and is_inside:
-            begin, is_inside = at, False
+            begin, is_inside = place, False
         elif depth > allowed and not is_inside:
             is_inside = True
-            if begin > first and at - begin > 1:
-                edges.append(at)
+            if begin > first and place - begin > 1:
+                edges.append((begin + place) / 2)
     return edges
 
 

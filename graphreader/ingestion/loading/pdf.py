@@ -127,7 +127,7 @@ def _page_parts(document: Any, pdfium: Any, form: Any, index: int) -> PageParts:
 
 def _lines(parts: PageParts) -> list[PageLine]:
     """The lines of a page in its main direction, then of turned text, with the comments."""
-    lines = lines_of_page(parts.words)
+    lines = lines_of_page(parts.words, parts.rules)
     for words in parts.turned:
         more = lines_of_page(words)
         if more and lines:

@@ -13,7 +13,7 @@ from typing import Any
 
 import regex
 
-from graphreader.ingestion.loading.page_layout import Word
+from graphreader.ingestion.loading.page_layout import Rule, Word
 
 Box = tuple[float, float, float, float]
 """Left, bottom, right and top in points."""
@@ -33,6 +33,7 @@ _SAME_PLACE = 0.15  # em; a letter that is printed again so near is bold, not do
 _MOST_OBJECTS = 20_000  # of a page in which pictures are sought
 _NESTED = 4  # forms within forms in which pictures are sought
 _LARGE = 0.5  # of the page
+_LEAST_RULE, _THICK, _MOST_RULES = 15, 2, 5_000  # points, points, and their number on a page
 _MOST_ANNOTATIONS = 2_000  # of a page
 _HIDDEN = 0x02 | 0x20  # flags of an annotation that a reader does not see
 
@@ -60,6 +61,7 @@ class PageParts:
     files: list[str] = field(default_factory=list)
     letters: int = 0
     unreadable: int = 0
+    rules: list[Rule] = field(default_factory=list)
     has_pictures: bool = False
     has_large_picture: bool = False
 
@@ -79,7 +81,7 @@ def parts_of_page(pdfium: Any, page: Any, form: Any) -> PageParts:
     parts.words = groups.pop(main, [])
     parts.turned = list(groups.values())
     _add_annotations(pdfium, page, form, parts, main)
-    _look_for_pictures(pdfium, page, box, parts)
+    _look_at_drawings(pdfium, page, box, parts, main)
     return parts
 
 
@@ -369,31 +371,43 @@ def _string(write: Any) -> str:
     return buffer.raw[: size - 2].decode("utf-16-le", "replace")
 
 
-def _look_for_pictures(pdfium: Any, page: Any, box: Box, parts: PageParts) -> None:
-    """Find whether the page has pictures, and one as large as half of it without words on it."""
+def _look_at_drawings(pdfium: Any, page: Any, box: Box, parts: PageParts, angle: int) -> None:
+    """Find the rules of a page, and its pictures: any, and one as large as half of the page.
+
+    A picture with words on it is no large one: it is a background, or a scan that is read.
+    """
     area = max((box[2] - box[0]) * (box[3] - box[1]), 1.0)
-    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
-    for picture in _pictures(pdfium, page):
-        parts.has_pictures = True
-        if not parts.words:
-            return
-        if not pdfium.FPDFPageObj_GetBounds(picture, left, bottom, right, top):
+    edges = tuple(ctypes.c_float() for _ in range(4))
+    for kind, one in _drawings(pdfium, page):
+        is_picture = kind == pdfium.FPDF_PAGEOBJ_IMAGE
+        parts.has_pictures |= is_picture
+        if not parts.words or not pdfium.FPDFPageObj_GetBounds(one, *edges):
             continue
-        width = min(right.value, box[2]) - max(left.value, box[0])
-        height = min(top.value, box[3]) - max(bottom.value, box[1])
+        left, bottom, right, top = (edge.value for edge in edges)
+        if not is_picture:
+            left, bottom, right, top = _turned((left, bottom, right, top), angle)
+            if right - left > _LEAST_RULE and len(parts.rules) < _MOST_RULES:
+                ends = (bottom, top) if top - bottom > _THICK else ((bottom + top) / 2,)
+                parts.rules += (Rule(base, left, right) for base in ends)
+            continue
+        width = min(right, box[2]) - max(left, box[0])
+        height = min(top, box[3]) - max(bottom, box[1])
         if width > 0 and height > 0 and width * height > _LARGE * area:
             inside = sum(
-                left.value < one.left < right.value and bottom.value < one.base < top.value
-                for one in parts.words
+                left < word.left < right and bottom < word.base < top for word in parts.words
             )
             parts.has_large_picture |= inside < 10
 
 
-def _pictures(pdfium: Any, page: Any) -> Iterator[Any]:
-    """Yield the picture objects of a page that lie on it or in its forms."""
+def _drawings(pdfium: Any, page: Any) -> Iterator[tuple[int, Any]]:
+    """Yield the pictures and drawn lines of a page and of its forms, with their kinds."""
     left = _MOST_OBJECTS
-    count = pdfium.FPDFPage_CountObjects(page)
-    level = [(pdfium.FPDFPage_GetObject, page, count)]
+    level = [(pdfium.FPDFPage_GetObject, page, pdfium.FPDFPage_CountObjects(page))]
+    path, image, form = (
+        pdfium.FPDF_PAGEOBJ_PATH,
+        pdfium.FPDF_PAGEOBJ_IMAGE,
+        pdfium.FPDF_PAGEOBJ_FORM,
+    )
     for _ in range(_NESTED):
         inner = []
         for get, holder, count in level:
@@ -401,9 +415,9 @@ def _pictures(pdfium: Any, page: Any) -> Iterator[Any]:
                 left -= 1
                 one = get(holder, index)
                 kind = pdfium.FPDFPageObj_GetType(one)
-                if kind == pdfium.FPDF_PAGEOBJ_IMAGE:
-                    yield one
-                elif kind == pdfium.FPDF_PAGEOBJ_FORM:
+                if kind in (path, image):
+                    yield kind, one
+                elif kind == form:
                     inner.append(
                         (pdfium.FPDFFormObj_GetObject, one, pdfium.FPDFFormObj_CountObjects(one))
                     )
