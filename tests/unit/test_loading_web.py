@@ -23,7 +23,7 @@ from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.sources import sources_of, uploaded
 from graphreader.ingestion.loading.web import WebLimits, is_public, load_page
 from tests.terminal import closed_port
-from tests.unit.test_loading_formats import pdf
+from tests.unit.pdfs import pdf
 
 HTML = (
     b"<html><head><title>The mill</title></head><body><h1>Mill</h1><p>It burned.</p></body></html>"
