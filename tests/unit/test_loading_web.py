@@ -138,7 +138,9 @@ def test_page() -> None:
     [
         ("/a", "text/html; charset=utf-8", b"<p>Caf\xc3\xa9", "Café"),
         ("/a.pdf", "text/html", b"<p>Not a PDF.", "Not a PDF."),
-        ("/a.php", "text/plain", b"<p>", "<p>"),
+        ("/a.cgi", "text/plain", b"<p>", "<p>"),
+        ("/a.py", "text/plain", b"x = 1", "```python\nx = 1\n```"),
+        ("/a.php", "", b"<p>A page", "A page"),
         ("/a.md", "text/plain", b"---\nx: 1\n---\n# A\n", "# A\n"),
         ("/a.csv", "application/octet-stream", TABLE, ROWS),
         ("/a", "text/csv", TABLE, ROWS),

@@ -15,11 +15,13 @@ from typing import BinaryIO
 from graphreader.documents import Document
 from graphreader.errors import DocumentError
 from graphreader.files import file_source
+from graphreader.ingestion.loading.calendars import read_calendar
 from graphreader.ingestion.loading.content import Content, clean, document_of, read_as, read_text
 from graphreader.ingestion.loading.epub import read_epub
 from graphreader.ingestion.loading.html import declared_encoding, read_html
 from graphreader.ingestion.loading.mail import read_email
 from graphreader.ingestion.loading.markdown import read_markdown
+from graphreader.ingestion.loading.notebook import LANGUAGES, read_code, read_notebook
 from graphreader.ingestion.loading.parser_process import FileParser, parse
 from graphreader.ingestion.loading.pdf import read_pdf
 from graphreader.ingestion.loading.records import read_json
@@ -71,7 +73,8 @@ def parse_data(
 
 def is_encoded(suffix: str) -> bool:
     """Whether a format is a text in the encoding that its owner names; the others say theirs."""
-    return READERS[suffix] in (read_html, read_json, read_markdown, read_table, read_text)
+    texts = (read_html, read_json, read_markdown, read_table, read_text)
+    return suffix in CODE or READERS[suffix] in texts
 
 
 @contextmanager
@@ -88,10 +91,10 @@ def open_file(path: Path, shown: str, real: str = "") -> Iterator[BinaryIO]:
                 "patterns, or the files themselves."
             )
         found = os.stat(path)
-        if path.suffix and path.suffix.lower() not in SUFFIXES:
+        if path.suffix and not path.name.lower().endswith((*SUFFIXES, *CODE_SUFFIXES)):
             raise DocumentError(
-                f"{shown} is not a {_FORMATS} file, and no other is supported: save its text as "
-                "one of these."
+                f"{shown} is not a {_FORMATS} file, nor source code, and no other is supported: "
+                "save its text as one of these."
             )
         _check_regular(found, shown)  # even opening a device may have an effect
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _NONBLOCK)) as file:
@@ -130,10 +133,11 @@ READERS: dict[str, Callable[[bytes, str], Content]] = {
     ".docx": read_docx,
     ".dotm": read_docx,
     ".dotx": read_docx,
-    ".eml": read_email,
     ".epub": read_epub,
     ".htm": read_html,
     ".html": read_html,
+    ".ics": read_calendar,
+    ".ipynb": read_notebook,
     ".json": read_json,
     ".log": read_text,
     ".markdown": read_markdown,
@@ -161,6 +165,11 @@ READERS: dict[str, Callable[[bytes, str], Content]] = {
     ".xlsx": read_workbook,
 }
 
-JSON_LINES = ".jsonl"  # a file of many documents, see sources.py
-SUFFIXES = tuple(sorted((*READERS, JSON_LINES)))
+CODE = {suffix: partial(read_code, language=name) for suffix, name in LANGUAGES.items()}
+READERS |= CODE
+READERS[".eml"] = partial(read_email, readers=READERS)  # its attachments have these formats, too
+
+JSON_LINES, MAILBOX = ".jsonl", ".mbox"  # files of many documents, see sources.py
+SUFFIXES = tuple(sorted({*READERS, JSON_LINES, MAILBOX} - CODE.keys()))
+CODE_SUFFIXES = tuple(CODE)  # read in folders only where a pattern names them
 _FORMATS = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"

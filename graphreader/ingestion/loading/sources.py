@@ -16,14 +16,15 @@ import unicodedata
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, Protocol, TypeVar, cast, runtime_checkable
 
-from graphreader.documents import Document, identity
+from graphreader.documents import Document, Place, identity
 from graphreader.errors import DocumentError, UsageError
 from graphreader.files import bounded_lines, file_source, structural_bytes
 from graphreader.ingestion.loading.content import (
@@ -43,7 +44,16 @@ from graphreader.ingestion.loading.encodings import (
     is_binary,
     known_encoding,
 )
-from graphreader.ingestion.loading.formats import JSON_LINES, MAX_BYTES, SUFFIXES, load, open_file
+from graphreader.ingestion.loading.formats import (
+    CODE_SUFFIXES,
+    JSON_LINES,
+    MAILBOX,
+    MAX_BYTES,
+    SUFFIXES,
+    load,
+    open_file,
+)
+from graphreader.ingestion.loading.mail import messages_of
 from graphreader.ingestion.loading.parser_process import FileParser, parse
 from graphreader.ingestion.loading.web import document_of_page, is_address, load_page, retrieve
 
@@ -96,9 +106,7 @@ def uploaded(path: Path, name: str, encoding: str = "") -> Source:
     source = f"upload:{name}"
 
     def read(corpus: str, parse: FileParser) -> Iterable[Document | Refused]:
-        if path.suffix.lower() == JSON_LINES:
-            return read_json_lines(path, corpus, source=source, encoding=encoding)
-        return [load(path, corpus, source=source, encoding=encoding, parse=parse)]
+        return _documents(path, corpus, source=source, encoding=encoding, parse=parse)
 
     return Source(path.stem, source, read)
 
@@ -216,9 +224,7 @@ def _file(path: Path, real: str, encoding: str) -> Source:
     """A source for a file; `real` was its path without links when the folder was listed."""
 
     def read(corpus: str, parse: FileParser) -> Iterable[Document | Refused]:
-        if path.suffix.lower() == JSON_LINES:
-            return read_json_lines(path, corpus, real, encoding=encoding)
-        return [load(path, corpus, real, encoding=encoding, parse=parse)]
+        return _documents(path, corpus, real, encoding=encoding, parse=parse)
 
     return Source(path.stem, str(path), read)
 
@@ -253,6 +259,18 @@ async def retrieved(sources: Iterable[Source]) -> list[Source]:
             return await source.retrieved() if source.retrieved else source
 
     return list(await asyncio.gather(*map(one, sources)))
+
+
+def _documents(
+    path: Path, corpus: str, real: str = "", source: str = "", *, encoding: str, parse: FileParser
+) -> Iterable[Document | Refused]:
+    """Read the documents of a file; `real` and `source` are as in `load`."""
+    suffix = path.suffix.lower()
+    if suffix == JSON_LINES:
+        return read_json_lines(path, corpus, real, source, encoding=encoding)
+    if suffix == MAILBOX:
+        return read_mailbox(path, corpus, real, source, parse=parse)
+    return [load(path, corpus, real, source, encoding=encoding, parse=parse)]
 
 
 def _left_out(path: Path, reason: str) -> Source:
@@ -340,7 +358,7 @@ def files_in(
     The second result lists skipped entries with the reason: links out of the folder, unless they
     lead into `targets`, and folders deeper than MAX_DEPTH. Both are sorted; hidden files are
     ignored; a folder that cannot be opened is listed. The third result counts the other files that
-    match by their suffixes.
+    match by their suffixes, with source code, unless a pattern names its suffix ("*.py").
     Patterns match the path in the folder as in .gitignore: `*` and `?` in one part, `**` any
     parts; without "/" at any depth. A pattern that matches a folder holds for its contents.
     """
@@ -389,11 +407,19 @@ def files_in(
             if not is_excluded(Path(root, name)) and is_followed(Path(root, name))
         )
         for path in filter(is_included, (Path(root, name) for name in names)):
-            if not _is_known(path):
+            if not _is_read(path, path.relative_to(folder).parts, included):
                 unread[path.suffix.lower()] += 1
             elif is_followed(path):
                 files.append(path)
     return sorted(files), dict(sorted(left_out.items())), unread
+
+
+def _is_read(path: Path, parts: Sequence[str], included: Sequence[Sequence[str]]) -> bool:
+    """Whether a file is of a known format; source code only if a pattern names its suffix."""
+    suffix = path.suffix.lower()
+    if suffix not in CODE_SUFFIXES:
+        return _is_known(path)
+    return any(one[-1].lower().endswith(suffix) and _matches(one, parts) for one in included)
 
 
 def _is_known(path: Path) -> bool:
@@ -423,9 +449,7 @@ def read_json_lines(
     meanwhile. Raises DocumentError if the file has no lines.
     """
     shown = clean(source or str(path))
-    first = source or file_source(path)
-    times: Counter[str] = Counter()
-    seen: set[str] = set()
+    parts = _DocumentsOfFile(path, corpus, shown, source or file_source(path))
     number = 0
     with (
         open_file(path, shown, real) as given,
@@ -435,24 +459,78 @@ def read_json_lines(
         for number, line in bounded_lines(file, MAX_BYTES):
             if file.tell() - len(line) >= end:
                 break
-            try:
-                name, content = _line_content(line, number, encoding, is_sure)
-                if (key := identity(clean(name), clean(content.text))) in seen:
-                    continue
-                seen.add(key)
-                times[name] += 1
-                source = f"{first}#{name}"
-                source += f"#{times[name]}" if times[name] > 1 else ""
-                document: Document | Refused
-                content = completed(content)
-                document = document_of(content, f"{path.stem} {number}", corpus, source, "it")
-            except Exception as error:  # of any library: the other lines are still read
-                reason = f"{shown}, line {number}: {refusal_reason(error, 'it')}"
-                title = f"{clean(path.stem)} {number}"
-                document = Refused(title, f"{shown}#{number}", clean(reason))
-            yield document
+            read = partial(_line_content, line, number, encoding, is_sure)
+            yield from parts.of(f"line {number}", number, read)
     if not number:
         raise DocumentError(f"{shown} has no text in it: leave it out or fill it.")
+
+
+def read_mailbox(
+    path: Path, corpus: str, real: str = "", source: str = "", *, parse: FileParser = parse
+) -> Iterator[Document | Refused]:
+    """Yield the messages of a mailbox as documents, and a Refused for each unusable message.
+
+    A document's source is `source`, by default the file, with "#" and the id of the message, or
+    its number; repeated messages are as repeated lines in `read_json_lines`. The places of message
+    2 are "message 2", and those of its attachments. Raises DocumentError for an empty mailbox.
+    """
+    shown = clean(source or str(path))
+    parts = _DocumentsOfFile(path, corpus, shown, source or file_source(path))
+    number = 0
+    with open_file(path, shown, real) as file:
+        end = os.fstat(file.fileno()).st_size
+        for number, data in messages_of(file, MAX_BYTES):
+            read = partial(_message_content, data, number, parse)
+            yield from parts.of(f"message {number}", number, read)
+            if file.tell() >= end + MAX_BYTES:  # it grows as fast as it is read
+                break
+    if not number:
+        raise DocumentError(f"{shown} has no text in it: leave it out or fill it.")
+
+
+@dataclass(slots=True)
+class _DocumentsOfFile:
+    """The documents of one file, such as its lines: their sources and titles, repeated texts."""
+
+    path: Path
+    corpus: str
+    shown: str
+    source: str
+    _times: Counter[str] = field(default_factory=Counter)
+    _seen: set[str] = field(default_factory=set)
+
+    def of(
+        self, place: str, number: int, read: Callable[[], tuple[str, Content]]
+    ) -> Iterator[Document | Refused]:
+        """Yield the document of a part, a Refused if `read` raises, nothing for a repeated one.
+
+        `read` gives the name of the part and its content.
+        """
+        title = f"{self.path.stem} {number}"
+        try:
+            name, content = read()
+            if (key := identity(clean(name), clean(content.text))) in self._seen:
+                return
+            self._seen.add(key)
+            self._times[name] += 1
+            source = f"{self.source}#{name}"
+            source += f"#{self._times[name]}" if self._times[name] > 1 else ""
+            document: Document | Refused
+            document = document_of(completed(content), title, self.corpus, source, "it")
+        except Exception as error:  # of any library: the other parts are still read
+            reason = f"{self.shown}, {place}: {refusal_reason(error, 'it')}"
+            document = Refused(clean(title), f"{self.shown}#{number}", clean(reason))
+        yield document
+
+
+def _message_content(data: bytes, number: int, parse: FileParser) -> tuple[str, Content]:
+    if len(data) > MAX_BYTES:
+        raise DocumentError(f"it has more than {MAX_BYTES / 2**20:,.0f} MiB.")
+    content = parse(".eml", data, "it")
+    place = f"message {number}"
+    inner = (one._replace(name=f"{place}, {one.name}") for one in content.places)
+    name = str(content.metadata.get("message-id", "")).strip("<> ")[:300]
+    return name or str(number), replace(content, places=(Place(0, place), *inner))
 
 
 SAMPLE = 2**20

@@ -36,7 +36,13 @@ from graphreader.ingestion.loading.content import (
     read_as,
 )
 from graphreader.ingestion.loading.encodings import known_encoding
-from graphreader.ingestion.loading.formats import MAX_BYTES, READERS, is_encoded, parse_data
+from graphreader.ingestion.loading.formats import (
+    CODE,
+    MAX_BYTES,
+    READERS,
+    is_encoded,
+    parse_data,
+)
 from graphreader.ingestion.loading.parser_process import FileParser, parse
 
 AGENT = "GraphReader"
@@ -166,7 +172,7 @@ def _format_of(page: WebPage, shown: str) -> tuple[str, str]:
     suffix = PurePosixPath(httpx.URL(page.address).path).suffix.lower()
     if kind not in _NAMELESS:
         suffix = _SUFFIXES.get(kind, suffix)
-    elif suffix not in READERS:
+    elif suffix not in READERS or (suffix in CODE and kind != "text/plain"):
         suffix = {"": ".html", "text/plain": ".txt"}.get(kind, "")
     if suffix not in READERS:
         raise DocumentError(
