@@ -88,8 +88,11 @@ def _print_document(document: "Document", *, with_text: bool) -> None:
     title = literal_line(document.title, "bold")
     title.append(literal_line(f"  {file}, {_size(document)}", "not bold dim"))
     lines = [title]
+    around = ""
     for place, text in parts_of(document) if with_text else ():
-        lines += _part_lines(place, text.strip("\n"))
+        shown = place.removeprefix(around)  # a further row of a sheet
+        around = place[: place.rfind(", ") + 2] if ", " in place else ""
+        lines += _part_lines(shown, text.strip("\n"))
     out = wide_console()
     for line in (*lines, *_notes(document), Text()):
         out.print(line, soft_wrap=not out.is_terminal)
