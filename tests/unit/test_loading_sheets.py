@@ -203,6 +203,18 @@ def test_sheets() -> None:
             [("Item", "Paid", "Due"), ("Rent", 5, 6), (), ("Who", "Age", "Size"), ("Ada", 7, 8)],
             ["Item: Rent; Paid: 5; Due: 6.", "Who: Ada; Age: 7; Size: 8."],
         ),
+        (  # a header behind a blank row, with names above the last of their columns
+            [("In crowns", None, "2021", None, None, "2020"),
+             (None, "Rent", "Coal", None, "Rent", "Coal"), (),
+             ("Voss", 1, 2, None, 3, 4), ("Oslo", 5, 6, None, 7, 8)],
+            ["In crowns: Voss; 2021 Rent: 1; 2021 Coal: 2; 2020 Rent: 3; 2020 Coal: 4."],
+        ),
+        (  # an upper line with the only name of a column, and numbers that count on
+            [("No.", "Year", "Week"), ("of row", None, 1, 2, 3, 4, 5),
+             (1, "2021", 50, 60, 70, 80, 90), (2, "2022", 51, 61, 71, 81, 91)],
+            ["No. of row: 2; Year: 2022; Week 1: 51; Week 2: 61; Week 3: 71; Week 4: 81; "
+             "Week 5: 91."],
+        ),
     ],
 )  # fmt: skip
 def test_tables_of_a_sheet(

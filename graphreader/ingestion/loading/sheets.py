@@ -166,8 +166,9 @@ def _sentence(row: Row, names: Mapping[int, str]) -> str:
         names = {}
     if names:
         values = [f"{name}: {one}" if (name := names.get(at)) else one for at, one in row.items()]
-    else:
-        values = [next(iter(row.values()))] if _is_one(row) else list(row.values())
+    else:  # names of a header that stand in each of the columns below them, once
+        pairs = pairwise(["", *row.values()])
+        values = [one for before, one in pairs if one != before or _VALUE.fullmatch(one)]
     sentence = "; ".join(values)
     return sentence if sentence.endswith(_SENTENCE_END) else f"{sentence}."
 
@@ -197,10 +198,13 @@ def _header(rows: Sequence[Row], fewest: int = 2) -> TableHeader | None:
             break
         names = _joined(names, below)
         end += 1
-    is_lower = len(set(names.values())) < len(names) and start > 0
-    if is_lower and len(rows[start - 1]) > 1 and _are_names(rows, start - 1):
+    upper = rows[start - 1] if start else {}
+    left = min(min(row) for row in rows[end:]) if rows[end:] else 0
+    used = set().union(*rows[end:]) - names.keys() - {left}
+    is_lower = len(set(names.values())) < len(names) or not used.isdisjoint(upper)
+    if is_lower and len(upper) > 1 and _are_names(rows, start - 1):
         start -= 1
-        names = _joined(rows[start], names)
+        names = _joined(upper, names)
     if len(set(names.values())) < len(names):
         return None
     return TableHeader(start, end, {at: name[:MAX_NAME] for at, name in names.items()})
@@ -241,18 +245,25 @@ def _has_values(row: Row) -> bool:
 def _joined(upper: Row, lower: Row) -> Row:
     """Two lines of a header as one: a name above several columns belongs to each of them.
 
-    One that belongs to all of them is left out.
+    It stands above the first of them, or above any where blank columns part them from others. One
+    that belongs to all columns is left out.
     """
     if len(upper) > 1 and _is_one(upper):
         return dict(lower)
     if len(lower) > 1 and _is_one(lower):
         return dict(upper)
+    columns = sorted(lower)
+    starts = [one for one in columns if one - 1 not in lower]
     names: Row = {}
     last = ""
     for column in sorted(upper.keys() | lower.keys()):
-        last = upper.get(column, last)
-        parts = dict.fromkeys(filter(None, [last, lower.get(column, "")]))
-        names[column] = " ".join(parts)
+        if column in starts and len(starts) > 1:
+            ends = [one for one in starts if one > column] or [columns[-1] + 1]
+            inside = list(_cells(upper, column, ends[0]).values())
+            last = inside[0] if len(inside) == 1 else last
+        last = upper.get(column, last) if column in lower or names else last
+        own = last if column in lower else upper.get(column, "")
+        names[column] = " ".join(dict.fromkeys(filter(None, [own, lower.get(column, "")])))
     return names
 
 
@@ -275,7 +286,8 @@ def _add_sheet(text: _Text, sheet: Sheet) -> None:
     text.add(sheet.name, f"sheet {sheet.name}", level=1)
     lines: list[_SheetLine] = []
     table: TableHeader | None = None
-    for block in _blocks(list(sheet.rows.items()), sheet) if sheet.rows else ():
+    blocks = list(_blocks(list(sheet.rows.items()), sheet)) if sheet.rows else []
+    for block in _with_headers(blocks):
         header = _header([row for _, row in block[:FIRST_ROWS]])
         header = table = _inherited(block, header, table) or header
         lines += _lines(block, header)
@@ -293,6 +305,27 @@ def _add_sheet(text: _Text, sheet: Sheet) -> None:
             text.add_all(sheet.lines[left[0]], f"sheet {sheet.name}, row {left.pop(0)}")
     for number in left:
         text.add_all(sheet.lines[number], f"sheet {sheet.name}, row {number}")
+
+
+def _with_headers(blocks: "list[_Block]") -> "Iterator[_Block]":
+    """Join each header with the rows of its table behind a blank row."""
+    header: _Block = []
+    for block in blocks:
+        rows = [row for _, row in block]
+        columns = set().union(*rows)
+        names = set().union(*(row for _, row in header))
+        if header and (not any(map(_has_values, rows[:2])) or len(columns & names) < 2):
+            yield header
+            header = []
+        block = [*header, *block]
+        header = []
+        are_names = (_are_names(rows, at) for at in range(len(rows)))
+        if len(rows) < _MOST_LINES and len(columns) > 1 and all(are_names):
+            header = block
+        else:
+            yield block
+    if header:
+        yield header
 
 
 _TITLE, _SECTION = 2, 6  # levels of headings: lines above a table, and lines between its rows
