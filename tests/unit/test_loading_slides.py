@@ -169,6 +169,7 @@ def test_content() -> None:
         "<m:t>x</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup></m:oMath>"
         "</mc:Choice></mc:AlternateContent><a:r><a:t> of 10</a:t></a:r><a:r><a:rPr "
         'baseline="30000"/><a:t>6</a:t></a:r><a:r><a:rPr strike="sngStrike"/><a:t> no</a:t></a:r>'
+        '<a:r><a:rPr><a:sym typeface="Wingdings"/></a:rPr><a:t>à</a:t></a:r>'
         '<a:r><a:t> at </a:t></a:r><a:r><a:rPr><a:hlinkClick r:id="r2"/></a:rPr><a:t>home</a:t>'
         "</a:r></a:p>"
     )
@@ -189,7 +190,7 @@ def test_content() -> None:
     content = read_pptx(data, "a.pptx")
 
     assert content.text == (
-        "Rent | Rent | Tax\nMay | 5 | 2\n\n| Wild\n2019 | 120\n\nSo x^2 of 10^6 at home "
+        "Rent | Rent | Tax\nMay | 5 | 2\n\n| Wild\n2019 | 120\n\nSo x^2 of 10^6→ at home "
         "[home](https://example.org)"
     )
     assert [one.part for one in content.skipped] == ["1 struck passage"]
@@ -210,6 +211,14 @@ def test_skipped() -> None:
     ]
 
 
+# An unreadable slide is named, the others are read.
+def test_damaged_slides() -> None:
+    content = read_pptx(pptx(shape("One"), "<p:sp>", shape("Three")), "a.pptx")
+
+    assert (content.text, content.places[2]) == ("One\n\nThree", Place(5, "slide 3"))
+    assert [(one.part, one.reason) for one in content.skipped] == [("slide 2", "cannot be read")]
+
+
 # An old or damaged file is refused with the reason; other kinds of presentations are read.
 def test_kinds_of_files(tmp_path: Path) -> None:
     data = pptx(shape("Plan"))
@@ -217,8 +226,8 @@ def test_kinds_of_files(tmp_path: Path) -> None:
     assert all(reasons(write(tmp_path / f"a{one}", data)) == [] for one in (".ppsx", ".pptm"))
     for broken, message in (
         (b"PK\3\4", "cannot be read, it is damaged"),
-        (pptx("<p:sp>"), "cannot be read, it is damaged"),
-        (pptx("<p:grpSp>" * 2_000 + "</p:grpSp>" * 2_000), "cannot be read, it is damaged"),
+        (pptx("<p:sp>"), "no slide that can be read"),
+        (pptx("<p:grpSp>" * 2_000 + "</p:grpSp>" * 2_000), "no slide that can be read"),
         (b"\xd0\xcf\x11\xe0" + b"\0" * 600, "protected by a password or an old .ppt file"),
         (pptx(""), "no text in it"),
     ):
@@ -237,6 +246,18 @@ def test_attacks(tmp_path: Path) -> None:
         "ppt/slides/_rels/slide2.xml.rels": relations(("slideLayout", "slide2.xml")),
     }
     content = read_pptx(pptx(shape("word " * 10_000, "title"), **repeated), "a.pptx")
+    notes = {
+        f"ppt/slides/_rels/slide{number}.xml.rels": relations(
+            ("notesSlide", "n.xml"), ("comments", "c.xml")
+        )
+        for number in range(1, 101)
+    }
+    long = "word " * 5_000
+    spoken = f"{TREE.format('<p:notes', shape(long, 'body'))}</p:notes>"
+    said = f"<p:l {NAMES}><p:cm><p:text>{long}</p:text></p:cm></p:l>"
+    parts = {"ppt/slides/n.xml": spoken, "ppt/slides/c.xml": said}
+    shared = pptx(*[shape("One")] * 100, **notes, **parts)
+    assert read_pptx(shared, "a.pptx").text.count("word") == 10_000
     entity = '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/hostname">]>'
     slide = f"{entity}<p:sld {NAMES}>{lines('&x;')}</p:sld>"
     data = pptx("", **{"ppt/slides/slide1.xml": slide})

@@ -112,7 +112,12 @@ def test_list_numbers() -> None:
             level(2, "(%3)", "lowerLetter"),
             level(3, "%1.%4", "lowerRoman", "<w:isLgl/>"),
         )
-        + definition(2, level(0, "Article %1.", "upperRoman"), level(1, "o", "bullet"))
+        + definition(
+            2,
+            level(0, "Article %1.", "upperRoman"),
+            level(1, "o", "bullet"),
+            level(2, "☐", "bullet"),
+        )
         + NUM.format(1, 1, "")
         + NUM.format(2, 2, "")
         + NUM.format(3, 1, RESTART.format(7))
@@ -130,6 +135,7 @@ def test_list_numbers() -> None:
         + numbered("The end.")
         + numbered("One", 0, 2)
         + numbered("Point", 1, 2)
+        + numbered("Box", 2, 2)
         + numbered("Two", 0, 2)
         + numbered("New.", 0, 3)
         + numbered("No list.", 0, 0)
@@ -139,7 +145,7 @@ def test_list_numbers() -> None:
     assert text(body, numbering=numbering) == (
         "1. The seller delivers.\n\nIt is paid.\n\n2. The buyer pays.\n2.1 At once.\n(a) In gold;\n"
         "(b) in silver.\n2.2 Later.\n(a) In coins.\n2.1 Deep.\n3. The end.\nArticle I. One\n"
-        "- Point\nArticle II. Two\n7. New.\n\nNo list.\n\n8. Old."
+        "- Point\n[ ] Box\nArticle II. Two\n7. New.\n\nNo list.\n\n8. Old."
     )
 
 
@@ -398,6 +404,24 @@ def test_graphics() -> None:
     assert skipped(body, *links) == ["2 charts"]
 
 
+# Values of charts are written as they are shown, dates and percentages too.
+def test_values_of_charts() -> None:
+    drawing = '<a:graphicData><c:chart r:id="r1"/></a:graphicData>'
+    days = f"<c:numRef><c:formatCode>m/d/yyyy</c:formatCode>{points('39448')}</c:numRef>"
+    shares = f"<c:numRef><c:formatCode>0.0%</c:formatCode>{points('0.125')}</c:numRef>"
+    whole = f"<c:numRef>{points('4.4000000000000004', 'n/a')}</c:numRef>"
+    body = f"<w:p>{run(DRAWN.format(drawing))}</w:p>"
+    charts = [
+        text(body, ("chart", "c.xml"), **{"word/c.xml": CHART.format(*both)})
+        for both in ((days, shares), (points("a", "b"), whole))
+    ]
+
+    assert charts == [
+        "Ducks\n\n| Wild\n2008-01-01 | 12.5%",
+        "Ducks\n\n| Wild\na | 4.4\nb | n/a",
+    ]
+
+
 # Comments stand behind their paragraphs, headers and footers once each, without page numbers.
 def test_margins_and_comments() -> None:
     page = '<w:fldSimple w:instr=" PAGE "><w:r><w:t>7</w:t></w:r></w:fldSimple>'
@@ -471,7 +495,7 @@ def test_signs() -> None:
         "[there](https://example.org/b)\n\nnon-stop soft tabα[x]\n\n10^30 m\n\nOnce."
     )
     assert symbol("Symbol", 0xF0A3) == "≤"
-    assert symbol("Webdings", 0xF0A3) == "\ufffd"
+    assert symbol("Webdings", 0xF0A3) == "•"
 
 
 # Other Office files of Word are read, the strict variant too; an old file is refused.
@@ -526,6 +550,15 @@ def test_attacks(tmp_path: Path, document: str) -> None:
     assert time.monotonic() - began < 20
 
 
+# A damaged part without which the text can be read is named.
+def test_damaged_parts() -> None:
+    body = f"<w:p>{run('Joan.')}{run(REFERENCE.format('comment', 1))}</w:p>"
+    content = read_docx(docx(body, comments="<w:p>"), "a.docx")
+
+    assert content.text == "Joan."
+    assert [one.part for one in content.skipped] == ["1 part of the file"]
+
+
 def test_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archives, "MAX_UNPACKED", 100_000)
     for data in (
@@ -570,7 +603,19 @@ def test_circles_and_repeats() -> None:
         comments=f'<w:comment w:id="1">{paragraph(long)}</w:comment>',
     )
     shown = read_docx(content, "a.docx").text
+    begin = run(FIELD.format("begin"))
+    many = '<w:lvl w:ilvl="{}"/>' * 20_000
+    chain = "".join(
+        f'<w:style w:styleId="s{at}"><w:basedOn w:val="s{at + 1}"/></w:style>'
+        for at in range(20_000)
+    )
 
+    with pytest.raises(ValueError, match="nested too deeply"):
+        text(f"<w:p>{begin * 200}</w:p>")
+    levels = many.format(*range(20_000))
+    lists = definition(1, levels) + NUM.format(1, 1, "")
+    assert text(numbered("Joan.") * 2_000, numbering=lists).count("Joan.") == 2_000
+    assert text(paragraph("Joan.", "s0"), styles=chain) == "Joan."
     assert shown.count("word") == 40_000
     assert len(shown) < 1_000_000
     assert time.monotonic() - began < 20

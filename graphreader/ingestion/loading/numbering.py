@@ -13,6 +13,10 @@ _LEVELS = 9
 _LONGEST_LABEL = 100  # characters
 _HEADING = re.compile(r"heading\s?([1-9])", re.IGNORECASE)
 _TABLE_OF_CONTENTS = re.compile(r"toc\s?\d|table of figures", re.IGNORECASE)
+_BOXES = {  # bullets that are ticked
+    **dict.fromkeys(("[ ]", "☐", "□", "❏", "❑"), "[ ]"),
+    **dict.fromkeys(("[x]", "☑", "☒"), "[x]"),
+}
 _BODY_TEXT = 9  # outline level of a paragraph that is no heading
 
 
@@ -53,9 +57,9 @@ class Styles:
 
     def style(self, name: str) -> Style:
         """The style of an id. A style that is based on itself in a circle ends there."""
-        chain = []
+        chain: dict[str, None] = {}
         while name not in self._styles and name in self._elements and name not in chain:
-            chain.append(name)
+            chain[name] = None
             based_on = self._elements[name].find(f"{W}basedOn")
             name = "" if based_on is None else based_on.get(f"{W}val", "")
         style = self._styles.get(name, _PLAIN) if name else _PLAIN
@@ -199,14 +203,19 @@ class Numbering:
         if own is None or definition is None:
             return None
         numbers = _Numbers(counts=self._counts.setdefault(name, {}))
-        numbers.levels.update(map(_level, definition.iterfind(f"{W}lvl")))
+        numbers.levels.update(_levels(definition))
         for one in own.iterfind(f"{W}lvlOverride"):
-            numbers.levels.update(map(_level, one.iterfind(f"{W}lvl")))
+            numbers.levels.update(_levels(one))
             at, start = number_of(one.get(f"{W}ilvl")) or 0, _value(one, "startOverride")
             if start is not None and at in numbers.levels:
                 numbers.starts[at] = start
                 numbers.levels[at] = replace(numbers.levels[at], start=start)
         return numbers
+
+
+def _levels(element: Element) -> dict[int, _Level]:
+    levels = map(_level, element.iterfind(f"{W}lvl"))
+    return {at: level for at, level in levels if 0 <= at < _LEVELS}
 
 
 def _level(element: Element) -> tuple[int, _Level]:
@@ -250,7 +259,7 @@ def _counted(numbers: _Numbers, at: int) -> str:
         if at < (deeper if restart is None else restart):
             del counts[deeper]
     if level.format == "bullet":
-        return BULLET
+        return f"{_BOXES[level.text]} " if level.text in _BOXES else BULLET
 
     def shown(match: re.Match[str]) -> str:
         one = int(match[1]) - 1

@@ -9,7 +9,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date, timedelta
 from html import escape
 from typing import Any
 from urllib.parse import unquote
@@ -35,6 +36,7 @@ _STRICT = re.compile(  # names of the strict variant of ISO 29500
     rb"http://purl\.oclc\.org/ooxml/(wordprocessingml|presentationml|drawingml|officeDocument)/"
 )
 _LONGEST_ADDRESS = 2_000  # characters of a link
+_LAST_DAY = 2_958_466  # the year 10000
 _MOST_VALUES = 100_000  # of a chart
 _FILE_NAME = re.compile(
     r".*\.(?:bmp|emf|gif|jpe?g|png|svg|tiff?|webp|wmf)|\S+\.\w{3,4}", re.IGNORECASE
@@ -45,6 +47,7 @@ Counts = Counter[tuple[str, str, str]]  # parts not read: singular, plural, reas
 
 PICTURE = ("picture", "pictures", "not read, without an alternative text")
 CHART = ("chart", "charts", "not read: no values are stored in a known form")
+_DAMAGED = ("part of the file", "parts of the file", "cannot be read, damaged")
 EMBEDDED = ("embedded object", "embedded objects", "not read: save it as a file of its own")
 
 
@@ -68,9 +71,14 @@ class Relation:
 
 @dataclass(slots=True, eq=False)
 class Package:
-    """An open Office file, whose parts are parsed without entities, DTD and network."""
+    """An open Office file, whose parts are parsed without entities, DTD and network.
+
+    Relations are read once, and so are the parts of which `is_new` is asked.
+    """
 
     archive: ZipFile
+    _relations: dict[str, dict[str, Relation]] = field(default_factory=dict)
+    _used: set[str] = field(default_factory=set)
 
     def root(self, name: str) -> Element | None:
         """Parse a part, None if there is none. Raises an error for a damaged part or a DTD."""
@@ -87,8 +95,27 @@ class Package:
             raise ValueError("a part with a document type, which no Office program writes")
         return root
 
+    def optional_root(self, name: str, counts: Counts) -> Element | None:
+        """Parse a part without which a file can be read; a damaged part is counted."""
+        try:
+            return self.root(name)
+        except Exception:  # of any kind of damage
+            counts[_DAMAGED] += 1
+            return None
+
     def relations(self, name: str) -> dict[str, Relation]:
         """The relations of a part by their ids; "" is the package."""
+        if name not in self._relations:
+            self._relations[name] = self._read_relations(name)
+        return self._relations[name]
+
+    def is_new(self, name: str) -> bool:
+        """Whether a part is asked for the first time, so that no small file makes a long text."""
+        is_new = name not in self._used
+        self._used.add(name)
+        return is_new
+
+    def _read_relations(self, name: str) -> dict[str, Relation]:
         folder, base = posixpath.split(name)
         root = self.root(posixpath.join(folder, "_rels", f"{base}.rels"))
         found = {}
@@ -150,15 +177,15 @@ def alternative_text(properties: Element | None) -> str:
     return "" if _FILE_NAME.fullmatch(text) else text
 
 
-def graphic(package: Package, relations: dict[str, Relation], element: Element) -> str | None:
-    """A chart as a table, or the words of a diagram, in HTML; None for another graphic.
-
-    Each part is read once: it is taken out of the relations.
-    """
+def graphic(
+    package: Package, relations: dict[str, Relation], element: Element, counts: Counts
+) -> str | None:
+    """A chart as a table, or the words of a diagram, in HTML; None for another graphic."""
     for one in element.iter(f"{_CHART}chart", f"{_DIAGRAM}relIds"):
         is_chart = one.tag == f"{_CHART}chart"
-        relation = relations.pop(one.get(f"{R}{'id' if is_chart else 'dm'}", ""), None)
-        root = package.root(relation.target) if relation else None
+        relation = relations.get(one.get(f"{R}{'id' if is_chart else 'dm'}", ""))
+        is_new = relation and package.is_new(relation.target)
+        root = package.optional_root(relation.target, counts) if relation and is_new else None
         if root is not None:
             return _chart(root) if is_chart else _diagram(root)
     return None
@@ -192,12 +219,26 @@ def _chart(root: Element) -> str | None:
 def _points(element: Element | None) -> dict[str, str]:
     """The stored values of a series by their indexes; levels of a category are joined."""
     found: dict[str, str] = {}
+    form = "" if element is None else element.findtext(f".//{_CHART}formatCode") or ""
     for point in () if element is None else element.iter(f"{_CHART}pt"):
-        at, value = point.get("idx", ""), point.findtext(f"{_CHART}v") or ""
+        at, value = point.get("idx", ""), _value(point.findtext(f"{_CHART}v") or "", form)
         found[at] = f"{value} {found[at]}" if at in found else value
     if not found and element is not None:
         found = {"": element.findtext(f"{_CHART}v") or ""}
     return {at: value for at, value in found.items() if value}
+
+
+def _value(written: str, form: str) -> str:
+    """A stored value as it is shown: dates, percentages and numbers without a tail of digits."""
+    try:
+        number = float(written)
+    except ValueError:
+        return written
+    letters = re.sub(r'"[^"]*"|\[[^\]]*\]|\\.|General', "", form)
+    if re.search("[dmy]", letters, re.IGNORECASE) and 1 <= number < _LAST_DAY:
+        return (date(1899, 12, 30) + timedelta(int(number))).isoformat()
+    percent = "%" in form
+    return f"{number * 100 if percent else number:.{12 if percent else 15}g}{'%' * percent}"
 
 
 def _diagram(root: Element) -> str:
@@ -230,27 +271,47 @@ _SYMBOL = (
     + "ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓◊〈®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪ 〉∫⌠⎮⌡⎞⎟⎠⎤⎥⎦⎫⎬⎭"
 )
 _WINGDINGS = {
-    **{0x6C: "●", 0x6E: "■", 0x6F: "[ ]", 0x71: "[ ]", 0x72: "[ ]", 0x75: "◆", 0x76: "❖"},
-    **{0x9F: "•", 0xA7: "▪", 0xA8: "[ ]", 0xD8: "➢", 0xDF: "←", 0xE0: "→", 0xE1: "↑", 0xE2: "↓"},
-    **{0xE8: "➔", 0xF0: "⇨", 0xFB: "✗", 0xFC: "✓", 0xFD: "[x]", 0xFE: "[x]", 0x78: "[x]"},
-    **{0x4A: "☺", 0x4B: "😐", 0x4C: "☹", 0x28: "☎", 0x2A: "✉"},
+    **{0x28: "☎", 0x2A: "✉", 0x45: "☜", 0x46: "☞", 0x4A: "☺", 0x4C: "☹", 0x6C: "●", 0x6E: "■"},
+    **{0x75: "◆", 0x76: "❖", 0x9F: "•", 0xA7: "▪", 0xAB: "★", 0xD8: "➢", 0xFB: "✗", 0xFC: "✓"},
+    **{0xDF: "←", 0xE0: "→", 0xE1: "↑", 0xE2: "↓", 0xE7: "←", 0xE8: "→", 0xE9: "↑", 0xEA: "↓"},
+    **{0xEF: "⇐", 0xF0: "⇒", 0xF1: "⇑", 0xF2: "⇓", 0xF3: "⇔", 0xF4: "⇕"},
+    **dict.fromkeys((0x6F, 0x71, 0x72, 0xA8), "[ ]"),
+    **dict.fromkeys((0x78, 0xFD, 0xFE), "[x]"),
+    **{0x81 + at: sign for at, sign in enumerate("①②③④⑤⑥⑦⑧⑨⑩❶❶❷❸❹❺❻❼❽❾❿") if at != 10},
 }
+_WINGDINGS_2 = {
+    **{0x4F: "✗", 0x50: "✓", 0xA3: "[ ]"},
+    **dict.fromkeys((0x51, 0x52, 0x53, 0x54), "[x]"),
+}
+_DINGBATS = {
+    "Wingdings": _WINGDINGS,
+    "Wingdings 2": _WINGDINGS_2,
+    "Wingdings 3": {},
+    "Webdings": {},
+}
+_ANY_SIGN = "•"  # for a sign of these fonts that Unicode has not, or hardly anyone reads
+_FEW_SIGNS = 20  # characters of a text in such a font; a longer one only has its name
 _PRIVATE = re.compile("[\uf020-\uf0ff]")
+_SIGN = re.compile("[!-\xff\uf020-\uf0ff]")
 
 
 def symbol(font: str, code: int) -> str:
-    """The character of a code in the fonts Symbol and Wingdings, U+FFFD for an unknown one."""
-    code &= 0xFF
-    if font.startswith("Wingdings"):
-        return _WINGDINGS.get(code, "\ufffd") if font == "Wingdings" else "\ufffd"
-    if font == "Symbol" and code >= 0x22:
-        return _SYMBOL[code - 0x22 : code - 0x21].strip() or "\ufffd"
-    return chr(code) if 0x20 <= code < 0x7F else "\ufffd"
+    """The character of a code in a font of symbols; in another font the one of Unicode."""
+    at = code & 0xFF
+    if font in _DINGBATS:
+        return _DINGBATS[font].get(at, _ANY_SIGN) if at > 0x20 else " "
+    if font == "Symbol":
+        return (_SYMBOL[at - 0x22 : at - 0x21].strip() or _ANY_SIGN) if at >= 0x22 else chr(at)
+    if _PRIVATE.match(chr(code)):
+        return chr(at) if at < 0x7F else _ANY_SIGN
+    return chr(code) if code >= 0x20 else ""
 
 
 def with_symbols(text: str, font: str) -> str:
-    """Replace characters of private use, which stand for signs of a font, by plain characters."""
-    return _PRIVATE.sub(lambda one: symbol(font, ord(one[0])), text)
+    """Replace the letters of a text in a font of symbols, and signs of private use, by Unicode."""
+    is_symbols = (font == "Symbol" or font in _DINGBATS) and len(text) <= _FEW_SIGNS
+    signs = _SIGN if is_symbols else _PRIVATE
+    return signs.sub(lambda one: symbol(font, ord(one[0])), text)
 
 
 def is_on(element: Element | None) -> bool | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 
 from graphreader.documents import Place, Skipped
+from graphreader.errors import DocumentError
 from graphreader.ingestion.loading import office
 from graphreader.ingestion.loading.archives import xml_metadata
 from graphreader.ingestion.loading.content import Content, join_contents
@@ -38,23 +39,29 @@ def read_pptx(data: bytes, shown: str) -> Content:
     with office.open_package(data, shown, ".pptx") as package:
         metadata = xml_metadata(package.archive, "docProps/core.xml")
         deck = _Deck(package)
-        parts = [read_html(html.encode(), shown) for html in deck.slides()]
+        slides = list(deck.slides())
+    if slides and not any(one is not None for one in slides):
+        raise DocumentError(f"{shown} has no slide that can be read, it is damaged: save it anew.")
+    parts = [read_html((html or "").encode(), shown) for html in slides]
     content = join_contents(
         [
             replace(part, title="", metadata={}, places=(Place(0, f"slide {number}"),))
             for number, part in enumerate(parts, 1)
         ]
     )
-    empty = [number for number, part in enumerate(parts, 1) if not part.text]
-    pictures = [
-        Skipped(f"slide {number}", "has no text, only pictures")
-        for number in empty
-        if number in deck.with_pictures
-    ]
+    skipped: list[Skipped] = []
+    for number, (html, part) in enumerate(zip(slides, parts, strict=True), 1):
+        if html is None:
+            skipped.append(Skipped(f"slide {number}", "cannot be read"))
+        elif not part.text and number in deck.with_pictures:
+            skipped.append(Skipped(f"slide {number}", "has no text, only pictures"))
     hidden = ", ".join(map(str, deck.hidden))
-    notes = (f"Hidden slides are read, too: {hidden}.",) if hidden else ()
-    skipped = (*pictures, *office.skipped_parts(deck.counts))
-    return replace(content, metadata=metadata, skipped=skipped, notes=notes)
+    return replace(
+        content,
+        metadata=metadata,
+        skipped=(*skipped, *office.skipped_parts(deck.counts)),
+        notes=(f"Hidden slides are read, too: {hidden}.",) if hidden else (),
+    )
 
 
 @dataclass(slots=True, eq=False)
@@ -94,29 +101,34 @@ class _Deck:
         self._models: dict[str, _Model] = {}
         self._footers: set[str] = set()
 
-    def slides(self) -> Iterator[str]:
-        """Yield the slides in their order; a slide that is named but missing is empty."""
+    def slides(self) -> Iterator[str | None]:
+        """Yield the slides in their order, None for one that cannot be read."""
         for number, name in enumerate(self._names, 1):
-            root = self._package.root(name)
-            if root is None:
-                self.counts["missing slide", "missing slides", "named in the file only"] += 1
-                yield ""
-                continue
-            if root.get("show") in ("0", "false"):
-                self.hidden.append(number)
-            relations = self._package.relations(name)
             before = self.counts[office.PICTURE]
-            layout = office.of_kind(relations, "slideLayout")
-            master = office.of_kind(self._package.relations(layout), "slideMaster")
-            slide = _Slide(self, relations, [self._model(one) for one in (layout, master)])
-            slide.add_shapes(root.find(f"{P}cSld/{P}spTree"))
-            self._add_notes(slide, office.of_kind(relations, "notesSlide"))
-            for relation in relations.values():
-                if relation.kind == "comments":
-                    slide.out += self._comments(relation.target)
+            root = None
+            try:
+                root = self._package.root(name)
+                slide = None if root is None else self._slide(root, name)
+            except Exception:  # one unreadable slide of many
+                slide = None
+            if root is not None and root.get("show") in ("0", "false"):
+                self.hidden.append(number)
             if self.counts[office.PICTURE] > before:
                 self.with_pictures.add(number)
-            yield "".join(slide.out)
+            yield slide
+
+    def _slide(self, root: Element, name: str) -> str:
+        """A slide with its notes and comments."""
+        relations = self._package.relations(name)
+        layout = office.of_kind(relations, "slideLayout")
+        master = office.of_kind(self._package.relations(layout), "slideMaster")
+        slide = _Slide(self, relations, [self._model(one) for one in (layout, master)])
+        slide.add_shapes(root.find(f"{P}cSld/{P}spTree"))
+        self._add_notes(slide, office.of_kind(relations, "notesSlide"))
+        for relation in relations.values():
+            if relation.kind == "comments" and self._package.is_new(relation.target):
+                slide.out += self._comments(relation.target)
+        return "".join(slide.out)
 
     def is_new_footer(self, text: str) -> bool:
         """Whether the text of a footer has not been on a slide before."""
@@ -125,13 +137,13 @@ class _Deck:
         return is_new
 
     def graphic(self, relations: dict[str, Relation], element: Element) -> str | None:
-        return office.graphic(self._package, relations, element)
+        return office.graphic(self._package, relations, element, self.counts)
 
     def _model(self, name: str) -> _Model:
         """Read a layout or master once."""
         if name not in self._models:
             model = self._models[name] = _Model()
-            root = self._package.root(name) if name else None
+            root = self._package.optional_root(name, self.counts) if name else None
             for shape in () if root is None else root.iter(f"{P}sp"):
                 if (place := _placeholder(shape)) is not None:
                     model.by_index.setdefault(place.get("idx", "0"), shape)
@@ -142,7 +154,8 @@ class _Deck:
 
     def _add_notes(self, slide: "_Slide", name: str) -> None:
         """Add the notes of the speaker."""
-        root = self._package.root(name) if name else None
+        is_new = name and self._package.is_new(name)
+        root = self._package.optional_root(name, self.counts) if is_new else None
         for shape in () if root is None else root.iter(f"{P}sp"):
             place = _placeholder(shape)
             if place is not None and place.get("type") == "body":
@@ -159,14 +172,14 @@ class _Deck:
         names = {}
         for relation in self._relations.values():
             if relation.kind in ("commentAuthors", "authors"):
-                root = self._package.root(relation.target)
+                root = self._package.optional_root(relation.target, self.counts)
                 for one in () if root is None else root:
                     names[one.get("id", "")] = " ".join(one.get("name", "").split())
         return names
 
     def _comments(self, name: str) -> Iterator[str]:
         """Yield the comments of a slide, with replies, in the old form and the new one."""
-        root = self._package.root(name)
+        root = self._package.optional_root(name, self.counts)
         for one in () if root is None else root.iter("{*}cm", "{*}reply"):
             author = self._authors.get(one.get("authorId", ""), "")
             text = one.findtext("{*}text") or "".join(
@@ -188,8 +201,10 @@ class _Slide:
     def add_shapes(self, tree: Element | None) -> None:
         """Add the shapes of a slide or group: the title first, the others row by row."""
         shapes = [] if tree is None else list(_shapes(tree))
-        titles = [one for one in shapes if _kind(_placeholder(one)) in _TITLES]
-        for shape in titles + _in_rows([one for one in shapes if one not in titles], self._box):
+        parts: tuple[list[Element], list[Element]] = ([], [])  # titles and others
+        for shape in shapes:
+            parts[_kind(_placeholder(shape)) not in _TITLES].append(shape)
+        for shape in parts[0] + _in_rows(parts[1], self._box):
             self._add_shape(shape)
 
     def _add_shape(self, shape: Element) -> None:
@@ -210,9 +225,10 @@ class _Slide:
         elif kind not in _PAGE_SIGNS:
             start = len(self.out)
             self.add_text(shape.find(f"{P}txBody"), place)
-            if kind in _TITLES and len(self.out) > start:
-                lines = "<br>".join(_content(one) for one in self.out[start:])
-                self.out[start:] = [f"<h1>{lines}</h1>"]
+            own = self.out[start:]
+            if kind in _TITLES and own:
+                own = [f"<h1>{'<br>'.join(map(_content, own))}</h1>"]
+            self.out[start:] = ["<div>", *own, "</div>"] if own else []
 
     def _add_picture(self, shape: Element, properties: Element | None) -> None:
         if any(one.tag in _RECORDINGS for one in shape.iterfind(f"{P}nvPicPr/{P}nvPr/*")):
@@ -323,10 +339,10 @@ class _Slide:
 
     def _run(self, run: Element) -> str:
         properties = run.find(f"{A}rPr")
-        font = run.find(f"{A}rPr/{A}latin")
-        text = office.with_symbols(
-            run.findtext(f"{A}t") or "", "" if font is None else font.get("typeface", "")
-        )
+        text = run.findtext(f"{A}t") or ""
+        is_sign = not text.isascii() and len(text.strip()) == 1
+        font = run.find(f"{A}rPr/{A}{'sym' if is_sign else 'latin'}")
+        text = office.with_symbols(text, "" if font is None else font.get("typeface", ""))
         html = escape(text.replace("\v", " "))
         if properties is None or not text.strip():
             return html

@@ -23,7 +23,8 @@ from graphreader.ingestion.loading.numbering import (
     with_run,
     written,
 )
-from graphreader.ingestion.loading.office import Counts, Element, Package, R, W, is_on
+from graphreader.ingestion.loading.office import Counts, Element, Package, R, W
+from graphreader.ingestion.loading.word_fields import Fields, is_page_number
 
 _VML = "{urn:schemas-microsoft-com:vml}"
 _OBJECT = "{urn:schemas-microsoft-com:office:office}OLEObject"
@@ -40,8 +41,6 @@ _LONGEST_HEADING = 200  # characters
 _LONGEST_SENTENCE = 8  # words of a heading that ends like a sentence
 _LONGEST_LINE = 200  # of a list item; longer items are paragraphs
 _SHORTEST_HEADER = 20  # characters of a header with the number of the page
-_PAGE_FIELDS = ("PAGE", "NUMPAGES", "SECTIONPAGES")
-_LINK_FIELD = re.compile(r'HYPERLINK\s+"(https?://[^"\s]{1,1000}|mailto:[^"\s]{1,1000})"')
 _TAG = re.compile(r'<(?!img alt="[^"])[^>]*>')  # but pictures with an alternative text
 _POSITIONS = {"superscript": "sup", "subscript": "sub"}
 
@@ -96,17 +95,6 @@ class _WrittenLine:
 
 
 @dataclass(slots=True, eq=False)
-class _Field:
-    """An open field: its code, and the line and piece at which its result begins."""
-
-    code: str = ""
-    is_result: bool = False
-    form: str = ""  # the value of a checkbox or list of a form
-    line: _WrittenLine | None = None
-    start: int = 0
-
-
-@dataclass(slots=True, eq=False)
 class _Cell:
     """A table cell: its columns and rows, and the place of its tag."""
 
@@ -138,10 +126,11 @@ class _Document:
             kind: _by_id(self._part(f"{kind}s"), kind) for kind in ("footnote", "endnote")
         }
         self._formats = {kind: self._note_format(kind) for kind in self._notes}
-        self._cited: dict[tuple[str, str], str] = {}  # marks of notes, in their order
+        self._cited: dict[tuple[str, str], tuple[str, str]] = {}  # addresses and marks of notes
+        self._pending: dict[str, list[str]] = {kind: [] for kind in self._notes}
         self._numbers = Counter[str]()  # of the notes of a kind
         self._out: list[str] = []
-        self._fields: list[_Field] = []
+        self._fields = Fields()
         self._carried: list[str] = []  # of a paragraph whose end is deleted
         self._columns = 1  # of the innermost table row
         self._has_page_number = False
@@ -154,15 +143,16 @@ class _Document:
             if relation and relation.kind in kinds and not relation.is_external:
                 kinds[relation.kind][relation.target] = None
         headers, footers = (self._margins(kind, list(parts)) for kind, parts in kinds.items())
-        body = self._root.find(f"{W}body")
-        self._blocks(() if body is None else body)
+        for body in self._root.iterfind(f"{W}body"):
+            self._blocks(body)
         self._out += footers
         self._write_notes()
+        self.counts[_FIELD] += self._fields.without_result
         return "".join(headers + self._out)
 
     def _part(self, kind: str) -> Element | None:
         name = office.of_kind(self._of_main, kind)
-        return self._package.root(name) if name else None
+        return self._package.optional_root(name, self.counts) if name else None
 
     def _note_format(self, kind: str) -> str:
         """The format of the numbers of footnotes or endnotes."""
@@ -177,27 +167,26 @@ class _Document:
         """The distinct texts of headers or footers, but for page numbers."""
         texts: dict[str, None] = {}
         for part in parts:
-            root = self._package.root(part)
+            root = self._package.optional_root(part, self.counts)
             self._relations, self._out = self._package.relations(part), []
             self._has_page_number = False
             self._blocks(() if root is None else root)
             text = " ".join(read_html("".join(self._out).encode(), kind).text.split())
             is_number = self._has_page_number and len(text) < _SHORTEST_HEADER
-            if text and not is_number:
+            if re.search(r"[^\W\d]|\d{4}", text) and not is_number:
                 texts[text] = None
         self._relations, self._out = self._of_main, []
         return [f"<p>{kind.capitalize()}: {escape(text)}</p>" for text in texts]
 
     def _write_notes(self) -> None:
         """Write the notes that are cited, footnotes first; one may cite further notes."""
-        done: set[tuple[str, str]] = set()
-        while left := [one for one in self._cited if one not in done]:
-            kind, number = min(left, key=lambda one: one[0] != "footnote")
-            done.add((kind, number))
+        while kind := next((one for one, left in self._pending.items() if left), ""):
+            numbers, self._pending[kind] = self._pending[kind], []
             self._relations = self._package.relations(office.of_kind(self._of_main, f"{kind}s"))
-            self._out.append(f'<div id="{kind}-{escape(number)}">')
-            self._blocks(self._notes[kind][number])
-            self._out.append("</div>")
+            for number in numbers:
+                self._out.append(f'<div id="{self._cited[kind, number][0]}">')
+                self._blocks(self._notes[kind][number])
+                self._out.append("</div>")
 
     # Blocks
 
@@ -295,7 +284,7 @@ class _Document:
                 self._run(child, line, style)
             elif tag == f"{W}hyperlink":
                 self._hyperlink(child, line, style)
-            elif tag == f"{W}fldSimple" and _is_page_number(child.get(f"{W}instr", "")):
+            elif tag == f"{W}fldSimple" and is_page_number(child.get(f"{W}instr", "")):
                 self._has_page_number = True
             elif tag in _TRANSPARENT:
                 self._inline(child, line, style)
@@ -341,9 +330,8 @@ class _Document:
                 position=named.position or style.position,
             )
             style = with_run(style, own)
-        is_code = any(not one.is_result for one in self._fields)
         if style.is_hidden or style.is_struck:
-            if not is_code and run.find(f"{W}t") is not None:
+            if self._fields.is_shown and run.find(f"{W}t") is not None:
                 self._leave_out(line, _HIDDEN if style.is_hidden else _STRUCK)
             for child in run:
                 if child.tag in (f"{W}fldChar", f"{W}instrText"):
@@ -357,28 +345,28 @@ class _Document:
     def _take(self, child: Element, line: _WrittenLine, style: Style, run: Element) -> None:
         """Write a part of a run, if it is not the code of a field or a number of the page."""
         if child.tag == f"{W}fldChar":
-            self._field(child, line)
+            line.add("")
+            self._fields.take(child, line.pieces)
         elif child.tag == f"{W}instrText":
-            if self._fields and len(self._fields[-1].code) < _LONGEST_CODE:
-                self._fields[-1].code += child.text or ""
-        elif self._fields and _is_page_number(self._fields[-1].code):
+            self._fields.add_code(child.text or "")
+        elif self._fields.is_page_number:
             self._has_page_number = True
-        elif all(one.is_result and not one.form for one in self._fields):
+        elif self._fields.is_shown:
             self._write(child, line, style, run)
 
     def _write(self, child: Element, line: _WrittenLine, style: Style, run: Element) -> None:
         name = child.tag.removeprefix(W)
         if name == "t":
             if text := child.text or "":
-                text = office.with_symbols(text, _font(run)) if _PRIVATE.search(text) else text
+                text = office.with_symbols(text, _font(run))
                 position = _POSITIONS.get(style.position, "")
                 line.add(escape(text), position if text.strip() else line.position)
                 line.left_out = ""
         elif name in _SIGNS:
             line.add(_SIGNS[name])
         elif name == "sym":
-            code = int(child.get(f"{W}char", "0")[:4], 16)
-            line.add(office.symbol(child.get(f"{W}font", ""), code))
+            font, code = child.get(f"{W}font", ""), child.get(f"{W}char", "")
+            line.add(escape(office.symbol(font, int(code, 16))) if _CODE.fullmatch(code) else "")
         elif name in ("footnoteReference", "endnoteReference"):
             self._note(child, name.removesuffix("Reference"), line, run)
         elif name == "commentReference":
@@ -390,24 +378,6 @@ class _Document:
         elif child.tag == office.ALTERNATIVES:
             for one in office.shown_alternative(child):
                 self._write(one, line, style, run)
-
-    def _field(self, character: Element, line: _WrittenLine) -> None:
-        """Begin a field, its result, or its end; only results are shown."""
-        kind = character.get(f"{W}fldCharType")
-        if kind == "begin":
-            self._fields.append(_Field(form=_form_value(character)))
-        elif kind == "separate" and self._fields:
-            one = self._fields[-1]
-            one.is_result, one.line, one.start = True, line, len(line.pieces)
-        elif kind == "end" and self._fields:
-            one = self._fields.pop()
-            if one.form and not any(not upper.is_result for upper in self._fields):
-                line.add(escape(one.form))
-            link = _LINK_FIELD.search(one.code)
-            if link and one.line is line and not line.position:
-                line.pieces.insert(one.start, f'<a href="{escape(link[1])}">')
-                line.pieces.append("</a>")
-            self.counts[_FIELD] += not one.is_result and one.code.split()[:1] == ["EQ"]
 
     def _note(self, reference: Element, kind: str, line: _WrittenLine, run: Element) -> None:
         """Write the mark of a note: its number, or the sign that follows in the run."""
@@ -421,9 +391,10 @@ class _Document:
             if not mark:
                 self._numbers[kind] += 1
                 mark = written(self._numbers[kind], self._formats[kind])
-            self._cited[kind, number] = escape(mark[:10])
-        mark = self._cited[kind, number]
-        line.add(f'<a role="doc-noteref" href="#{kind}-{escape(number)}">[{mark}]</a>')
+            self._cited[kind, number] = f"note{len(self._cited)}", escape(mark[:10])
+            self._pending[kind].append(number)
+        address, mark = self._cited[kind, number]
+        line.add(f'<a role="doc-noteref" href="#{address}">[{mark}]</a>')
 
     def _comment(self, number: str, line: _WrittenLine) -> None:
         """Write a comment behind the paragraph that it is about."""
@@ -456,8 +427,7 @@ class _Document:
             if one.tag == f"{W}txbxContent":
                 line.after.append(one)
             elif one.tag in _CHARTS:
-                parent = one.getparent()
-                html = office.graphic(self._package, self._relations, parent)
+                html = office.graphic(self._package, self._relations, one, self.counts)
                 line.after.append(html or "")
                 self.counts[office.CHART] += html is None
             elif one.tag == f"{_VML}textpath":
@@ -471,8 +441,7 @@ class _Document:
                 self.counts[office.PICTURE] += not text
 
 
-_LONGEST_CODE = 5_000  # characters of a field
-_PRIVATE = re.compile("[\uf020-\uf0ff]")
+_CODE = re.compile("[0-9a-fA-F]{1,4}")  # of a symbol
 _CLOSING = ".,:;)"
 _SIGNS = {
     **{"tab": " ", "ptab": " ", "br": "<br>", "cr": "<br>"},
@@ -499,11 +468,6 @@ def _within(parent: Element, tag: str) -> Iterator[Element]:
             yield child
         elif child.tag in _TRANSPARENT or child.tag == f"{W}sdt":
             yield from _within(child, tag)
-
-
-def _is_page_number(code: str) -> bool:
-    """Whether the code of a field asks for the number of the page or of all pages."""
-    return "".join(code.split()[:1]).upper() in _PAGE_FIELDS
 
 
 def _child(element: Element, name: str) -> Element | tuple[()]:
@@ -544,18 +508,3 @@ def _continues(properties: Element | None) -> bool:
 def _font(run: Element) -> str:
     fonts = run.find(f"{W}rPr/{W}rFonts")
     return "" if fonts is None else fonts.get(f"{W}ascii", "")
-
-
-def _form_value(character: Element) -> str:
-    """The state of a checkbox of a form, or the choice of its list."""
-    data = character.find(f"{W}ffData")
-    box = None if data is None else data.find(f"{W}checkBox")
-    if box is not None:
-        checked = is_on(box.find(f"{W}checked"))
-        return "[x]" if (is_on(box.find(f"{W}default")) if checked is None else checked) else "[ ]"
-    choices = None if data is None else data.find(f"{W}ddList")
-    if choices is None:
-        return ""
-    entries = [one.get(f"{W}val", "") for one in choices.iterfind(f"{W}listEntry")]
-    chosen = _number(choices, "result") or _number(choices, "default")
-    return entries[chosen] if chosen < len(entries) else ""
