@@ -217,12 +217,12 @@ def _are_names(rows: Sequence[Row], at: int) -> bool:
         return True
     if not _are_periods(list(values.values())):
         return False
-    if at + 1 == len(rows):  # the numbers stand behind a blank row
+    below = next((row for row in rows[at + 1 :] if not row.keys().isdisjoint(values)), None)
+    if below is None:  # the numbers stand behind a blank row
         return min(rows[at]) not in values
-    below = rows[at + 1]
     under = [below[column] for column in values if column in below]
     is_first = min(rows[at]) > min(below) or min(rows[at]) not in values
-    return bool(under) and is_first and not _are_periods(under)
+    return is_first and not _are_periods(under)
 
 
 def _are_periods(values: Sequence[str]) -> bool:
