@@ -191,10 +191,10 @@ class Worker:
         return await self._embedder.embed(texts)
 
     @_with_failures_as_values
-    async def parse(self, suffix: str, data: bytes, shown: str) -> Content:
+    async def parse(self, suffix: str, data: bytes, shown: str, ocr: str = "") -> Content:
         """Parse a file, in a process of its own, one at a time."""
         async with self._parsing:
-            return await asyncio.to_thread(self._parser.parse, suffix, data, shown)
+            return await asyncio.to_thread(self._parser.parse, suffix, data, shown, ocr)
 
 
 class Workers:
@@ -234,9 +234,9 @@ class Workers:
             "the same command again. What was read is kept."
         )
 
-    def parse(self, suffix: str, data: bytes, shown: str) -> Content:
+    def parse(self, suffix: str, data: bytes, shown: str, ocr: str = "") -> Content:
         """Parse a file at a worker. Raises DocumentError. Blocks: not for the event loop."""
-        call = self.call("parse", suffix, data, shown)
+        call = self.call("parse", suffix, data, shown, ocr)
         content: Content = asyncio.run_coroutine_threadsafe(call, self._loop).result()
         return content
 

@@ -355,6 +355,7 @@ class GraphReader:
         id: str | None = None,
         encoding: str | None = None,
         allow_private: bool = False,
+        ocr: bool | str = False,
         normalize: bool | None = None,
         again: bool = False,
         batch: bool = False,
@@ -368,7 +369,9 @@ class GraphReader:
         only to a folder or file of `follow_links`; "-" is standard input, named `id`; a text that
         begins with "https://" or "http://" is the address of a page, which only with
         `allow_private` may be one of a private network. `encoding`
-        is that of texts that do not declare one; without it each is recognized. Of a
+        is that of texts that do not declare one; without it each is recognized. With `ocr`
+        scanned pages and pictures are read, by rapidocr if it is installed, else by Tesseract; a
+        text such as "rus+eng" names the languages for Tesseract. Of a
         changed text only the changed region is read; with `again` each document is deleted and
         read as a new one. Key elements are merged at the end,
         unless `normalize` is false; the report lists what cannot be read. With `batch` the
@@ -386,7 +389,14 @@ class GraphReader:
             )
         unread = Counter[str]()
         sources = await asyncio.to_thread(
-            partial(sources_of, id=id, follow_links=follow_links, encoding=encoding, unread=unread),
+            partial(
+                sources_of,
+                id=id,
+                follow_links=follow_links,
+                encoding=encoding,
+                ocr=ocr,
+                unread=unread,
+            ),
             *(inputs, include, exclude),
             allow_private=allow_private,
         )
@@ -420,6 +430,7 @@ class GraphReader:
         id: str | None = None,
         encoding: str | None = None,
         allow_private: bool = False,
+        ocr: bool | str = False,
         known: bool = True,
         batch: bool = False,
     ) -> Estimate:
@@ -430,7 +441,7 @@ class GraphReader:
         count. With `batch` the price is that of batches.
         """
         sources = await asyncio.to_thread(
-            partial(sources_of, id=id, follow_links=follow_links, encoding=encoding),
+            partial(sources_of, id=id, follow_links=follow_links, encoding=encoding, ocr=ocr),
             *(inputs, include, exclude),
             allow_private=allow_private,
         )

@@ -36,6 +36,8 @@ def estimate(
     name: options.StdinName = None,
     encoding: options.Encoding = None,
     allow_private: options.AllowPrivate = False,
+    ocr: options.Ocr = False,
+    ocr_languages: options.OcrLanguages = None,
     batch: options.Batch = False,
     plan: options.Plan = None,
     json: options.Json = False,
@@ -56,6 +58,7 @@ def estimate(
         "id": name,
         "encoding": encoding,
         "allow_private": allow_private,
+        "ocr": ocr_languages or ocr,
     }
     paths = expand_paths(paths, name)
     print_estimate(paths, sources, "default", json, planned=plan, skip_known=False, batch=batch)

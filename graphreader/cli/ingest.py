@@ -59,6 +59,8 @@ def ingest(
     name: options.StdinName = None,
     encoding: options.Encoding = None,
     allow_private: options.AllowPrivate = False,
+    ocr: options.Ocr = False,
+    ocr_languages: options.OcrLanguages = None,
     corpus: options.Corpus = "default",
     retry_failed: options.RetryFailed = False,
     normalize: options.Normalize = None,
@@ -85,7 +87,8 @@ def ingest(
     """
     if retry_failed and any(
         (
-            *(paths, include, exclude, follow_links, name, encoding, allow_private),
+            *(paths, include, exclude, follow_links, name, encoding),
+            *(allow_private, ocr, ocr_languages),
             *(normalize is not None, again, batch, ray, dry_run),
         )
     ):
@@ -103,6 +106,7 @@ def ingest(
         "id": name,
         "encoding": encoding,
         "allow_private": allow_private,
+        "ocr": ocr_languages or ocr,
     }
     if dry_run:
         return print_estimate(paths, sources, corpus, json, skip_known=not again, batch=batch)

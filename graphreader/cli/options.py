@@ -82,6 +82,10 @@ Encoding = Annotated[
 AllowPrivate = Annotated[
     bool, flag("--allow-private", help="Read pages of this machine and of private networks, too.")
 ]
+Ocr = Annotated[bool, flag("--ocr", help="Recognize the text of scanned pages and of pictures.")]
+OcrLanguages = Annotated[
+    str | None, _option("NAMES", "OCR by Tesseract in these languages, as rus+eng.")
+]
 StdinName = Annotated[str | None, _option("NAME", "The name of the text from stdin.", "--id")]
 Batch = Annotated[
     bool, flag("--batch", help="Use batches of OpenAI or Anthropic: half the price, within a day.")

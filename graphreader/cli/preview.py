@@ -34,6 +34,8 @@ def preview(
     name: options.StdinName = None,
     encoding: options.Encoding = None,
     allow_private: options.AllowPrivate = False,
+    ocr: options.Ocr = False,
+    ocr_languages: options.OcrLanguages = None,
     notes: NotesOnly = False,
     json: options.Json = False,
 ) -> None:
@@ -61,6 +63,7 @@ def preview(
         id=name,
         encoding=encoding,
         allow_private=allow_private,
+        ocr=ocr_languages or ocr,
         unread=unread,
     ):
         if isinstance(one, Refused):

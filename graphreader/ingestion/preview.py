@@ -22,6 +22,7 @@ def preview(
     id: str | None = None,
     encoding: str | None = None,
     allow_private: bool = False,
+    ocr: bool | str = False,
     unread: Counter[str] | None = None,
 ) -> Iterator[Document | Refused]:
     """Yield the documents that an ingest of these sources would read, and the refused sources.
@@ -35,6 +36,7 @@ def preview(
         follow_links=follow_links,
         encoding=encoding,
         allow_private=allow_private,
+        ocr=ocr,
         unread=unread,
     ):
         yield from source.documents(_CORPUS)

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict, replace
 from http import HTTPStatus
 from pathlib import Path, PurePosixPath
@@ -23,7 +23,8 @@ from graphreader.documents import check_corpus_name, without_controls
 from graphreader.errors import UnknownDocumentError, UsageError
 from graphreader.files import relative_name
 from graphreader.ingestion.loading.encodings import known_encoding
-from graphreader.ingestion.loading.formats import MAX_BYTES, SUFFIXES
+from graphreader.ingestion.loading.formats import MAX_BYTES, PICTURES, SUFFIXES
+from graphreader.ingestion.loading.ocr import ocr_of
 from graphreader.scope import MOST_TAGS, Scope
 from graphreader.web.jobs import REFUSED, Job
 from graphreader.web.services import (
@@ -119,6 +120,20 @@ async def delete_document(document: str, corpus: Writable, server: ServicesDep) 
     await server.reader.at(corpus).adelete(document)
 
 
+OcrQuery = Annotated[
+    str,
+    Query(
+        max_length=100,
+        description="Read scans by OCR: true, or languages for Tesseract such as rus+eng.",
+    ),
+]
+
+
+def ocr_named(value: str) -> str:
+    """The choice of an engine by a query. Raises UsageError without an engine."""
+    return ocr_of({"true": True, "false": False}.get(value, value))
+
+
 @router.post(
     "/api/corpora/{corpus}/documents",
     status_code=HTTPStatus.ACCEPTED,
@@ -132,20 +147,23 @@ async def upload(
     encoding: Annotated[
         str | None, Query(description="The encoding of files that do not declare one.")
     ] = None,
+    ocr: OcrQuery = "",
 ) -> Response:
     """Add texts: files as multipart/form-data, or JSON `{"documents": [{"id", "text"}]}`.
 
     The reply is the job that reads them. The name of a file (with / for folders) names its
-    document, so that a later file with this name replaces it. `encoding` holds for files only.
+    document, so that a later file with this name replaces it. `encoding` and `ocr` hold for files
+    only.
     """
     check_corpus_name(corpus)
     encoding = known_encoding(encoding) if encoding is not None else None
+    ocr = ocr_named(ocr)
     if quota := server.runs.quota_of(visitor):
         await quota.check()
     job = server.jobs.new_id()
     try:
-        names = await receive(request, server, job, are_texts_allowed=not encoding)
-        queued = await server.jobs.submit(job, corpus, visitor.name, names, encoding)
+        names = await receive(request, server, job, ocr, are_texts_allowed=not (encoding or ocr))
+        queued = await server.jobs.submit(job, corpus, visitor.name, names, encoding, ocr)
     except BaseException:
         await server.jobs.discard(job)
         raise
@@ -154,22 +172,31 @@ async def upload(
 
 
 async def receive(
-    request: Request, server: ServicesDep, job: str, *, are_texts_allowed: bool = True
+    request: Request,
+    server: ServicesDep,
+    job: str,
+    ocr: str = "",
+    *,
+    are_texts_allowed: bool = True,
 ) -> list[str]:
-    """Put the files, or the texts as JSON, of a request into the folder of a job; return names."""
+    """Put the files, or the texts as JSON, of a request into the folder of a job; return names.
+
+    With `ocr` pictures are files, too.
+    """
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     folder = server.jobs.folder_of(job)
     length = request.headers.get("content-length", "")
     await server.jobs.reserve(job, int(length) if length.isdecimal() else MOST_UPLOADED)
     if kind == b"multipart/form-data" and b"boundary" in options:
-        return await _receive_files(request, options[b"boundary"], folder)
+        suffixes = (*SUFFIXES, *PICTURES) if ocr else SUFFIXES
+        return await _receive_files(request, options[b"boundary"], folder, suffixes)
     if kind != b"application/json":
         raise UsageError(
             "Send files as multipart/form-data, or texts as application/json: "
             '{"documents": [{"id": "notes", "text": "..."}]}.'
         )
     if not are_texts_allowed:
-        raise UsageError("Texts as JSON are in UTF-8: an encoding is for files.")
+        raise UsageError("Texts as JSON are in UTF-8: encoding and OCR are for files.")
     return await _receive_texts(request, folder)
 
 
@@ -186,11 +213,12 @@ async def retry(corpus: Writable, server: ServicesDep, visitor: Visitor) -> Resp
 class _Files:
     """A writer that streams the files of a multipart body into numbered folders."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, suffixes: Sequence[str]) -> None:
         self.names: list[str] = []
         self.refusals: list[str] = []
         self.whole = False
         self._folder = folder
+        self._suffixes = tuple(suffixes)
         self._header = b""
         self._value = b""
         self._disposition = b""
@@ -238,10 +266,10 @@ class _Files:
             return
         name = upload_name(options[b"filename"].decode("utf-8", "replace"))
         self.names.append(name)
-        if name.lower().endswith(SUFFIXES):
+        if name.lower().endswith(self._suffixes):
             self._file = open_numbered(self._folder, len(self.names) - 1, name)
         else:
-            self._refuse(f"{name!r:.200} is of no known format: {', '.join(SUFFIXES)}.")
+            self._refuse(f"{name!r:.200} is of no known format: {', '.join(self._suffixes)}.")
 
     def _write(self, data: bytes, start: int, end: int) -> None:
         if self._file:
@@ -269,8 +297,10 @@ class _Files:
             self._file = None
 
 
-async def _receive_files(request: Request, boundary: bytes, folder: Path) -> list[str]:
-    files = _Files(folder)
+async def _receive_files(
+    request: Request, boundary: bytes, folder: Path, suffixes: Sequence[str]
+) -> list[str]:
+    files = _Files(folder, suffixes)
     try:
         parser = MultipartParser(boundary, files.callbacks)
         async for piece in request.stream():

@@ -83,7 +83,8 @@ class Job:
     Without files it extracts the facts of chunks that have none.
 
     `report` is the outcome of each file, `error` the reason of a failed job. `encoding` is that of
-    files that do not declare one, None if it is to be recognized.
+    files that do not declare one, None if it is to be recognized; `ocr` is the choice of an engine
+    of OCR, "" for none.
     """
 
     job: str
@@ -96,6 +97,7 @@ class Job:
     report: Mapping[str, Any] | None = None
     error: str | None = None
     encoding: str | None = None
+    ocr: str = ""
 
 
 @dataclass(slots=True)
@@ -279,14 +281,18 @@ def _shown(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "source": relative_name(document["source"])}
 
 
-def uploaded_sources(folder: Path, names: Sequence[str], encoding: str | None) -> list[Source]:
+def uploaded_sources(
+    folder: Path, names: Sequence[str], encoding: str | None, ocr: str
+) -> list[Source]:
     """Make the sources of uploaded files, each in a numbered subfolder of `folder`."""
-    return [_source(_file_in(folder, number), name, encoding) for number, name in enumerate(names)]
+    return [
+        _source(_file_in(folder, number), name, encoding, ocr) for number, name in enumerate(names)
+    ]
 
 
-def _source(path: Path, name: str, encoding: str | None) -> Source:
+def _source(path: Path, name: str, encoding: str | None, ocr: str) -> Source:
     """The source for an uploaded file, or for the reason why it was refused."""
-    source = uploaded(path, name, encoding or "")
+    source = uploaded(path, name, encoding or "", ocr)
     if path.suffix != REFUSED:
         return source
     title, reason = PurePosixPath(name).stem, path.read_text("utf-8")
@@ -315,14 +321,17 @@ def _job(row: Row) -> Job:
     id, corpus, holder, files, state, created, updated, report, error = row
     known = json.loads(report) if report else None
     names = json.loads(files)
-    encoding = names.pop()["encoding"] if names and isinstance(names[-1], dict) else None
-    return Job(id, corpus, holder, tuple(names), state, created, updated, known, error, encoding)
+    options = names.pop() if names and isinstance(names[-1], dict) else {}
+    return Job(
+        *(id, corpus, holder, tuple(names), state, created, updated, known, error), **options
+    )
 
 
 def _files_of(job: Job) -> str:
-    """The column `files` of a job: the names, and behind them its encoding if it has one."""
-    encodings = [{"encoding": job.encoding}] if job.encoding else []
-    return json.dumps([*job.files, *encodings])
+    """The column `files` of a job: the names, and behind them its options if it has some."""
+    options = {"encoding": job.encoding, "ocr": job.ocr}
+    given = {name: value for name, value in options.items() if value}
+    return json.dumps([*job.files, given] if given else job.files)
 
 
 class Jobs:
@@ -385,11 +394,17 @@ class Jobs:
         return uuid4().hex[:12]
 
     async def submit(
-        self, job: str, corpus: str, holder: str, names: Sequence[str], encoding: str | None = None
+        self,
+        job: str,
+        corpus: str,
+        holder: str,
+        names: Sequence[str],
+        encoding: str | None = None,
+        ocr: str = "",
     ) -> Job:
         """Queue a job whose files are in its folder."""
         now = time.time()
-        new = Job(job, corpus, holder, tuple(names), "queued", now, now, encoding=encoding)
+        new = Job(job, corpus, holder, tuple(names), "queued", now, now, encoding=encoding, ocr=ocr)
         await self.store.add(new, self.folder_of(job))
         if self.store.is_shared:
             await self.discard(job)
@@ -525,7 +540,7 @@ class Jobs:
             quota = await self._quota_of(job)
             folder = self.folder_of(job.job)
             await self.store.fetch_files(job, folder)
-            sources = uploaded_sources(folder, job.files, job.encoding)
+            sources = uploaded_sources(folder, job.files, job.encoding, job.ocr)
             reader = self._reader.at(job.corpus, quota)
             if sources:
                 found = await reader.aingest(*sources, progress=follow)

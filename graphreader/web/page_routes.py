@@ -25,7 +25,7 @@ from graphreader.agent.modes import MODES
 from graphreader.documents import check_corpus_name
 from graphreader.errors import UnknownCorpusError
 from graphreader.graph_reader import MAX_LIMIT
-from graphreader.ingestion.loading.formats import SUFFIXES
+from graphreader.ingestion.loading.formats import PICTURES, SUFFIXES
 from graphreader.pages.graph_view import graph_element
 from graphreader.pages.page import environment
 from graphreader.store.catalog import CorpusSummary, Stats
@@ -267,6 +267,7 @@ async def documents_page(
         all=len(found),
         incomplete=sum(one.status == "incomplete" for one in found),
         suffixes=SUFFIXES,
+        pictures=PICTURES,
         jobs=await _jobs(server, corpus),
         **_part(part, titled(found, title), "documents"),
     )

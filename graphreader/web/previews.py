@@ -12,7 +12,7 @@ from graphreader.ingestion.loading.content import Refused
 from graphreader.ingestion.loading.encodings import known_encoding
 from graphreader.ingestion.loading.sources import Source
 from graphreader.ingestion.preview import as_dict, preview
-from graphreader.web.corpora import MOST_UPLOADED, receive
+from graphreader.web.corpora import MOST_UPLOADED, OcrQuery, ocr_named, receive
 from graphreader.web.jobs import uploaded_sources
 from graphreader.web.page_routes import page
 from graphreader.web.services import ServicesDep, Visitor, Writable
@@ -26,31 +26,42 @@ Encoding = Annotated[str | None, Query(description="The encoding of files that d
 
 @router.post("/api/corpora/{corpus}/preview", max_body_size=MOST_UPLOADED)
 async def preview_files(
-    request: Request, corpus: Writable, server: ServicesDep, encoding: Encoding = None
+    request: Request,
+    corpus: Writable,
+    server: ServicesDep,
+    encoding: Encoding = None,
+    ocr: OcrQuery = "",
 ) -> dict[str, Any]:
     """Show what would be read of files, sent as for an upload. Nothing is kept.
 
     Of each document `parts` has the texts by their places, 100,000 characters at most (`is_cut`),
     `skipped` what is left out; `refused` has the files that cannot be read.
     """
-    return await _previewed(request, server, encoding)
+    return await _previewed(request, server, encoding, ocr)
 
 
 @router.post("/corpora/{corpus}/preview", max_body_size=MOST_UPLOADED, include_in_schema=False)
 async def preview_part(
-    request: Request, corpus: Writable, server: ServicesDep, visitor: Visitor
+    request: Request,
+    corpus: Writable,
+    server: ServicesDep,
+    visitor: Visitor,
+    ocr: OcrQuery = "",
 ) -> Response:
     """The part of the documents' page that shows files before they are read in."""
-    found = await _previewed(request, server, None)
+    found = await _previewed(request, server, None, ocr)
     return page(request, "preview.html", corpus=corpus, **found)
 
 
-async def _previewed(request: Request, server: Any, encoding: str | None) -> dict[str, Any]:
+async def _previewed(
+    request: Request, server: Any, encoding: str | None, ocr: str
+) -> dict[str, Any]:
     encoding = known_encoding(encoding) if encoding is not None else None
+    ocr = ocr_named(ocr)
     job = server.jobs.new_id()
     try:
-        names = await receive(request, server, job)
-        sources = uploaded_sources(server.jobs.folder_of(job), names, encoding)
+        names = await receive(request, server, job, ocr)
+        sources = uploaded_sources(server.jobs.folder_of(job), names, encoding, ocr)
         return await asyncio.to_thread(_read, sources)
     finally:
         await server.jobs.discard(job)

@@ -147,7 +147,7 @@ def test_epub() -> None:
 def test_unreadable(tmp_path: Path) -> None:
     for name, data, message in (
         ("a.pdf", b"no pdf", "cannot be read, it is damaged"),
-        ("a.pdf", pdf("", ""), "no text, only pictures: run OCR"),
+        ("a.pdf", pdf("", ""), "no text, only pictures: read it with --ocr"),
         ("a.epub", zipped(mimetype="application/epub+zip"), "cannot be read, it is damaged"),
         ("a.epub", epub({"a": b"\0\1" * 99}, ["a"]), "no page that can be read"),
     ):

@@ -22,6 +22,7 @@ from graphreader.ingestion.loading.html import declared_encoding, read_html
 from graphreader.ingestion.loading.mail import read_email
 from graphreader.ingestion.loading.markdown import read_markdown
 from graphreader.ingestion.loading.notebook import LANGUAGES, read_code, read_notebook
+from graphreader.ingestion.loading.ocr import read_picture
 from graphreader.ingestion.loading.parser_process import FileParser, parse
 from graphreader.ingestion.loading.pdf import read_pdf
 from graphreader.ingestion.loading.records import read_json
@@ -39,16 +40,17 @@ def load(
     source: str = "",
     *,
     encoding: str = "",
+    ocr: str = "",
     parse: FileParser = parse,
 ) -> Document:
     """Load a file as one document of `corpus`. Raises DocumentError, or a library's error.
 
     The title is taken from the file, else from its name; `source` is by default the absolute path
     with links resolved. `encoding` is that of texts that do not declare one, "" if it is to be
-    recognized. `parse` parses the bytes.
+    recognized; `ocr` as of `ocr_of`. `parse` parses the bytes.
     """
     shown = clean(source or str(path))
-    with open_file(path, shown, real) as file:
+    with open_file(path, shown, real, ocr=ocr) as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise DocumentError(
@@ -56,16 +58,22 @@ def load(
             "files."
         )
     suffix = path.suffix.lower() or ".txt"
-    content = parse_data(suffix, data, shown, encoding=encoding, parse=parse)
+    content = parse_data(suffix, data, shown, encoding=encoding, ocr=ocr, parse=parse)
     return document_of(content, path.stem, corpus, source or file_source(path), shown)
 
 
 def parse_data(
-    suffix: str, data: bytes, shown: str, *, encoding: str = "", parse: FileParser = parse
+    suffix: str,
+    data: bytes,
+    shown: str,
+    *,
+    encoding: str = "",
+    ocr: str = "",
+    parse: FileParser = parse,
 ) -> Content:
     """Parse the bytes of a file, in the given encoding if they are a text that declares none."""
-    read = partial(parse, suffix)
-    declares = READERS[suffix] is read_html and declared_encoding(data)
+    read = partial(parse, suffix, ocr=ocr)
+    declares = READERS.get(suffix) is read_html and declared_encoding(data)
     if encoding and is_encoded(suffix) and not declares:
         return read_as(encoding, read, data, shown)
     return read(data, shown)
@@ -74,11 +82,11 @@ def parse_data(
 def is_encoded(suffix: str) -> bool:
     """Whether a format is a text in the encoding that its owner names; the others say theirs."""
     texts = (read_html, read_json, read_markdown, read_table, read_text)
-    return suffix in CODE or READERS[suffix] in texts
+    return suffix in CODE or READERS.get(suffix) in texts
 
 
 @contextmanager
-def open_file(path: Path, shown: str, real: str = "") -> Iterator[BinaryIO]:
+def open_file(path: Path, shown: str, real: str = "", *, ocr: str = "") -> Iterator[BinaryIO]:
     """Open a regular file of a known format for reading bytes. Raises DocumentError.
 
     If `real` is given, the opened file must be at this path, which contains no link.
@@ -91,7 +99,10 @@ def open_file(path: Path, shown: str, real: str = "") -> Iterator[BinaryIO]:
                 "patterns, or the files themselves."
             )
         found = os.stat(path)
-        if path.suffix and not path.name.lower().endswith((*SUFFIXES, *CODE_SUFFIXES)):
+        if path.suffix.lower() in PICTURES and not ocr:
+            raise DocumentError(f"{shown} is a picture: read it with --ocr.")
+        known = (*SUFFIXES, *CODE_SUFFIXES, *PICTURES)
+        if path.suffix and not path.name.lower().endswith(known):
             raise DocumentError(
                 f"{shown} is not a {_FORMATS} file, nor source code, and no other is supported: "
                 "save its text as one of these."
@@ -172,4 +183,16 @@ READERS[".eml"] = partial(read_email, readers=READERS)  # its attachments have t
 JSON_LINES, MAILBOX = ".jsonl", ".mbox"  # files of many documents, see sources.py
 SUFFIXES = tuple(sorted({*READERS, JSON_LINES, MAILBOX} - CODE.keys()))
 CODE_SUFFIXES = tuple(CODE)  # read in folders only where a pattern names them
+
+OCR_READERS: dict[str, Callable[[bytes, str, str], Content]] = {
+    ".jpeg": read_picture,
+    ".jpg": read_picture,
+    ".pdf": read_pdf,
+    ".png": read_picture,
+    ".tif": read_picture,
+    ".tiff": read_picture,
+}
+"""The readers of scans, which are used if OCR is asked for."""
+
+PICTURES = tuple(sorted(OCR_READERS.keys() - READERS.keys()))
 _FORMATS = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"

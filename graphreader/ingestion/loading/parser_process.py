@@ -17,7 +17,7 @@ from dataclasses import asdict, replace
 from queue import LifoQueue
 from threading import Timer
 from time import monotonic
-from typing import IO
+from typing import IO, Protocol
 
 from graphreader.documents import Heading, Place, Skipped
 from graphreader.errors import DocumentError
@@ -26,25 +26,32 @@ from graphreader.ingestion.loading.content import Content, completed, refusal_re
 MAX_SECONDS, MAX_SECONDS_PER_MIB = 60.0, 30.0
 """Time limit of a file: a large PDF has thousands of pages at 0.1 s each."""
 
+MAX_OCR_SECONDS = 3_600.0
+"""Time limit of the pages that OCR reads: a dense page takes 5 to 15 s on one processor."""
+
 MAX_MEMORY = 3 * 2**30  # bytes of address space, where the system can limit it (not on Windows)
 
 MAX_REPLY = 2**30  # bytes of a text, and of all else
 
 _PROGRAM = (
     "from graphreader.ingestion.loading import formats, parser_process;"
-    "parser_process.serve(formats.READERS)"
+    "parser_process.serve(formats.READERS, formats.OCR_READERS)"
 )
 
 
-FileParser = Callable[[str, bytes, str], Content]
-"""A function that parses a file: its suffix, its bytes, and its name for messages. Blocks."""
+class FileParser(Protocol):
+    """A function that parses a file. Blocks."""
+
+    def __call__(self, suffix: str, data: bytes, shown: str, ocr: str = "") -> Content:
+        """Parse bytes; `shown` is the name for messages, `ocr` as of `ocr_of`."""
+        ...
 
 
-def parse(suffix: str, data: bytes, shown: str) -> Content:
+def parse(suffix: str, data: bytes, shown: str, ocr: str = "") -> Content:
     """Parse a file in a local child process. Raises DocumentError, also beyond the limits."""
     process = _free.get()
     try:
-        return process.parse(suffix, data, shown)
+        return process.parse(suffix, data, shown, ocr)
     finally:
         _free.put(process)
 
@@ -55,19 +62,20 @@ class ParserProcess:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
-    def parse(self, suffix: str, data: bytes, shown: str) -> Content:
+    def parse(self, suffix: str, data: bytes, shown: str, ocr: str = "") -> Content:
         """Parse a file into its content. Blocks. Raises DocumentError, also beyond the limits."""
         if self._process and self._process.poll() is not None:  # Control-C also ends the child
             self.close()
         process = self._process = self._process or _start()
         began = monotonic()
         seconds = MAX_SECONDS + MAX_SECONDS_PER_MIB * len(data) / 2**20
+        seconds += 1.1 * MAX_OCR_SECONDS * bool(ocr)  # a reader itself ends within the limit
         timer = Timer(seconds, process.kill)
         timer.start()
         try:
             assert process.stdin
             assert process.stdout
-            pickle.dump((suffix, data, shown, seconds), process.stdin)
+            pickle.dump((suffix, data, shown, ocr, seconds), process.stdin)
             process.stdin.flush()
             reply = _read_reply(process.stdout)
         except Exception as error:  # a file may control the reply
@@ -117,8 +125,11 @@ def _read_reply(replies: IO[bytes]) -> Content | str:
     )
 
 
-def serve(readers: Mapping[str, Callable[[bytes, str], Content]]) -> None:
-    """Answer parse requests on standard input until it ends.
+def serve(
+    readers: Mapping[str, Callable[[bytes, str], Content]],
+    ocr_readers: Mapping[str, Callable[[bytes, str, str], Content]] = {},
+) -> None:
+    """Answer parse requests on standard input until it ends, with `ocr_readers` if OCR is asked.
 
     A reply is a line of JSON, a refusal or a content with the length of its text, and the text:
     its escapes in JSON would take the parent seconds.
@@ -132,13 +143,16 @@ def serve(readers: Mapping[str, Callable[[bytes, str], Content]]) -> None:
             resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     while True:
         try:
-            suffix, data, shown, seconds = pickle.load(requests)
+            suffix, data, shown, ocr, seconds = pickle.load(requests)
         except EOFError:
             return
         if hasattr(signal, "alarm"):  # in case the parent process is dead
             signal.alarm(int(seconds) + 10)
         try:
-            content = completed(readers[suffix](data, shown))
+            if ocr and suffix in ocr_readers:
+                content = completed(ocr_readers[suffix](data, shown, ocr))
+            else:
+                content = completed(readers[suffix](data, shown))
             text = content.text.encode()
             values = asdict(replace(content, text="")) | {"bytes": len(text)}
             reply = json.dumps(values)
@@ -153,10 +167,13 @@ def serve(readers: Mapping[str, Callable[[bytes, str], Content]]) -> None:
         replies.flush()
 
 
+_PASSED = ("SYSTEMROOT", "LANG", "PATH", "TESSDATA_PREFIX")  # the last two for Tesseract
+
+
 def _start() -> subprocess.Popen[bytes]:
     path = os.pathsep.join(one for one in sys.path if one)
     environment = {"PYTHONPATH": path} | {
-        name: value for name, value in os.environ.items() if name in ("SYSTEMROOT", "LANG")
+        name: value for name, value in os.environ.items() if name in _PASSED
     }
     return subprocess.Popen(
         [sys.executable, "-P", "-c", _PROGRAM],

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from graphreader.documents import Heading, Place, Skipped
@@ -15,6 +16,7 @@ from graphreader.ingestion.loading.content import (
     clean,
     optional_package,
 )
+from graphreader.ingestion.loading.ocr import Pixels, Recognizer
 from graphreader.ingestion.loading.page_layout import (
     PageLine,
     glue,
@@ -40,13 +42,16 @@ _UNREADABLE_SHARE = 0.2  # of a page's letters
 _NO_TEXT = "has no text, only pictures: read it with --ocr"
 _SOME_LETTERS = "some letters or signs cannot be read, as the fonts do not name them"
 _NO_LETTERS = "its letters cannot be read, as its fonts do not name them: read it with --ocr"
+_LARGE_PICTURE = "has a large picture, whose text is not read: read it with --ocr"
+_FOR_OCR = (_NO_TEXT, _NO_LETTERS, _LARGE_PICTURE)
 
 
-def read_pdf(data: bytes, shown: str) -> Content:
+def read_pdf(data: bytes, shown: str, ocr: str = "") -> Content:
     """Parse a PDF: the pages' text in reading order, with fields and comments at their places.
 
     The outline gives headings, the labels of pages their names. Running heads and page numbers are
-    left out. The title in the metadata is ignored: it is rarely the title of the text.
+    left out. The title in the metadata is ignored: it is rarely the title of the text. With `ocr`
+    (`ocr_of`) pages without a text that can be read are recognized.
     """
     package = optional_package("pypdfium2", shown)
     pdfium = optional_package("pypdfium2.raw", shown)
@@ -59,12 +64,12 @@ def read_pdf(data: bytes, shown: str) -> Content:
             ) from None
         raise
     try:
-        return _read(document, pdfium, shown)
+        return _read(document, pdfium, shown, Recognizer(ocr) if ocr else None)
     finally:
         document.close()
 
 
-def _read(document: Any, pdfium: Any, shown: str) -> Content:
+def _read(document: Any, pdfium: Any, shown: str, recognizer: Recognizer | None) -> Content:
     pages: list[list[PageLine]] = []
     skipped: list[Skipped] = []
     unsure: list[int] = []  # pages with some letters that cannot be read
@@ -80,8 +85,13 @@ def _read(document: Any, pdfium: Any, shown: str) -> Content:
             pages.append([])
             skipped.append(Skipped(part, "cannot be read"))
             continue
+        reasons = list(_left_out(parts, lines))
+        if recognizer and (not parts.letters or any(one in _FOR_OCR for one in reasons)):
+            image = partial(_picture_of_page, document, index, recognizer)
+            lines = _with_recognized(lines, reasons, recognizer.lines(part, image))
+            reasons = [one for one in reasons if one not in _FOR_OCR]
         pages.append(lines)
-        skipped += (Skipped(part, reason) for reason in _left_out(parts, lines))
+        skipped += (Skipped(part, reason) for reason in reasons)
         if 0 < parts.unreadable <= _UNREADABLE_SHARE * parts.letters:
             unsure.append(index + 1)
     if unsure:
@@ -91,7 +101,10 @@ def _read(document: Any, pdfium: Any, shown: str) -> Content:
     pages, number = without_edges(pages)
     text, starts, line_starts = _joined(pages)
     if not text:
-        raise DocumentError(f"{shown} has {_why_empty(skipped)}")
+        raise DocumentError(f"{shown} has {_why_empty(skipped, recognizer)}")
+    notes = recognizer.notes if recognizer else ()
+    if number:
+        notes += (f"Running heads and page numbers of {number:,} pages are left out.",)
     return Content(
         text,
         metadata=_metadata(document),
@@ -99,20 +112,24 @@ def _read(document: Any, pdfium: Any, shown: str) -> Content:
         headings=tuple(
             sorted(_headings(document, pages, line_starts, starts), key=lambda one: one.start)
         ),
-        skipped=(*skipped, *_of_document(document, pdfium)),
-        notes=(f"Running heads and page numbers of {number:,} pages are left out.",)
-        if number
-        else (),
+        skipped=(
+            *skipped,
+            *(recognizer.skipped if recognizer else ()),
+            *_of_document(document, pdfium),
+        ),
+        notes=notes,
     )
 
 
-def _why_empty(skipped: Sequence[Skipped]) -> str:
+def _why_empty(skipped: Sequence[Skipped], recognizer: Recognizer | None) -> str:
     """The reason why a file has no text, with the remedy."""
+    if recognizer and recognizer.skipped:
+        return f"no text that can be read: {recognizer.skipped[0].reason}."
     if any(one.reason == _NO_LETTERS for one in skipped):
-        return "no letters that can be read: run OCR on it first, for example with ocrmypdf."
+        return "no letters that can be read: read it with --ocr."
     if any(one.reason == "cannot be read" for one in skipped):
-        return "no page that can be read: run OCR on it first, for example with ocrmypdf."
-    return "no text, only pictures: run OCR on it first, for example with ocrmypdf."
+        return "no page that can be read: save it anew, or print it into a PDF."
+    return "no text, only pictures: read it with --ocr."
 
 
 def _page_parts(document: Any, pdfium: Any, form: Any, index: int) -> PageParts:
@@ -141,6 +158,29 @@ def _lines(parts: PageParts) -> list[PageLine]:
     return lines
 
 
+def _picture_of_page(document: Any, index: int, recognizer: Recognizer) -> Pixels:
+    page = document[index]
+    try:
+        image: Pixels = page.render(scale=recognizer.scale(*page.get_size())).to_numpy().copy()
+        return image
+    finally:
+        page.close()
+
+
+def _with_recognized(
+    lines: list[PageLine], reasons: Sequence[str], recognized: list[PageLine]
+) -> list[PageLine]:
+    """The lines of a page with the recognized lines: of its picture, or of the whole page."""
+    if _LARGE_PICTURE not in reasons:
+        comments = [one for one in lines if not one.size]
+        return [*recognized, *comments] if recognized else lines
+    known = _plain(" ".join(line.text for line in lines))
+    added = [one for one in recognized if _plain(one.text) not in known]
+    if added:
+        added[0].before = "\n\n"
+    return lines + added
+
+
 def _place_of(comment: Comment, lines: list[PageLine]) -> int:
     """The number of the line before which a comment stands: behind its paragraph or table."""
     at = min(
@@ -161,10 +201,10 @@ def _left_out(parts: PageParts, lines: list[PageLine]) -> Iterator[str]:
     """Yield why something of a page is not read."""
     if parts.unreadable and parts.unreadable > _UNREADABLE_SHARE * parts.letters:
         yield _NO_LETTERS
-    elif not lines and parts.has_pictures:
+    elif not parts.letters and parts.has_pictures:
         yield _NO_TEXT
     if lines and parts.has_large_picture:
-        yield "has a large picture, whose text is not read: read it with --ocr"
+        yield _LARGE_PICTURE
     for name in parts.files:
         yield f"has a file attached, which is not read: {clean(name)[:200]}"
 

@@ -49,11 +49,13 @@ from graphreader.ingestion.loading.formats import (
     JSON_LINES,
     MAILBOX,
     MAX_BYTES,
+    PICTURES,
     SUFFIXES,
     load,
     open_file,
 )
 from graphreader.ingestion.loading.mail import messages_of
+from graphreader.ingestion.loading.ocr import ocr_of
 from graphreader.ingestion.loading.parser_process import FileParser, parse
 from graphreader.ingestion.loading.web import document_of_page, is_address, load_page, retrieve
 
@@ -98,15 +100,16 @@ input, a LangChain document, a Source."""
 T = TypeVar("T", bound=SourceLike)
 
 
-def uploaded(path: Path, name: str, encoding: str = "") -> Source:
+def uploaded(path: Path, name: str, encoding: str = "", ocr: str = "") -> Source:
     """A source for an uploaded file; only its `name` is shown, never its path on this machine.
 
-    `encoding` is that of a text which does not declare one, "" if it is to be recognized.
+    `encoding` is that of a text which does not declare one, "" if it is to be recognized; `ocr` as
+    of `ocr_of`.
     """
     source = f"upload:{name}"
 
     def read(corpus: str, parse: FileParser) -> Iterable[Document | Refused]:
-        return _documents(path, corpus, source=source, encoding=encoding, parse=parse)
+        return _documents(path, corpus, source=source, encoding=encoding, ocr=ocr, parse=parse)
 
     return Source(path.stem, source, read)
 
@@ -131,6 +134,7 @@ def sources_of(
     follow_links: Sequence[str | PathLike[str]] = (),
     encoding: str | None = None,
     allow_private: bool = False,
+    ocr: bool | str = False,
     unread: Counter[str] | None = None,
 ) -> list[Source]:
     """Resolve paths and LangChain documents to sources: a folder's files sorted, each file once.
@@ -140,10 +144,12 @@ def sources_of(
 
     Patterns and links apply to folders (see `files_in`). "-" is standard input, titled `id`.
     LangChain documents with the same source are numbered. `encoding` is that of texts which do not
-    declare one. `unread` counts the files of unknown formats in folders by their suffixes. Raises
+    declare one. With `ocr` scans are recognized; a text names the languages for Tesseract.
+    `unread` counts the files of unknown formats in folders by their suffixes. Raises
     DocumentError for "-" without `id`.
     """
     encoding = known_encoding(encoding) if encoding is not None else ""
+    ocr = ocr_of(ocr)
     if not sources:
         raise UsageError("Name at least one file or folder to read.")
     for one in sources:
@@ -170,10 +176,10 @@ def sources_of(
         elif path == "-" and id is not None:
             resolved.setdefault("-", _standard_input(id, encoding))
         elif isinstance(one, str) and is_address(one):
-            resolved.setdefault(one, _web_page(one, encoding, allow_private))
+            resolved.setdefault(one, _web_page(one, encoding, ocr, allow_private))
         else:
             counts = Counter[str]() if unread is None else unread
-            for real, source in _files(path, include, exclude, targets, encoding, counts):
+            for real, source in _files(path, include, exclude, targets, encoding, ocr, counts):
                 name = unicodedata.normalize("NFC", real)  # as in a document's source
                 resolved.setdefault(name, source)
                 if paths.setdefault(name, real) != real and not _have_same_text(paths[name], real):
@@ -199,19 +205,20 @@ def _files(
     exclude: Sequence[str],
     targets: Sequence[str],
     encoding: str,
+    ocr: str,
     unread: Counter[str],
 ) -> Iterator[tuple[str, Source]]:
     """List a file, or a folder's files and its skipped entries, each with its real path."""
     files, left_out = list[Path](), dict[Path, str]()
     if os.path.isdir(path):
-        files, left_out, unknown = files_in(Path(path), include, exclude, targets)
+        files, left_out, unknown = files_in(Path(path), include, exclude, targets, ocr)
         unread.update(unknown)
     if not left_out:
         files = files or [Path(path)]  # an empty folder is refused when it is read
     for one in files:
         # A path with a NUL is refused when it is read.
         real = str(one) if "\0" in str(one) else os.path.realpath(one)
-        yield real, _file(one, real, encoding)
+        yield real, _file(one, real, encoding, ocr)
     for one, reason in left_out.items():
         yield str(one), _left_out(one, reason)
 
@@ -220,22 +227,21 @@ def _path(source: SourceLike) -> str:
     return os.fspath(source) if isinstance(source, str | PathLike) else ""
 
 
-def _file(path: Path, real: str, encoding: str) -> Source:
+def _file(path: Path, real: str, encoding: str, ocr: str) -> Source:
     """A source for a file; `real` was its path without links when the folder was listed."""
 
     def read(corpus: str, parse: FileParser) -> Iterable[Document | Refused]:
-        return _documents(path, corpus, real, encoding=encoding, parse=parse)
+        return _documents(path, corpus, real, encoding=encoding, ocr=ocr, parse=parse)
 
     return Source(path.stem, str(path), read)
 
 
-def _web_page(address: str, encoding: str, allow_private: bool) -> Source:
+def _web_page(address: str, encoding: str, ocr: str, allow_private: bool) -> Source:
     """A source for a web page, which is retrieved when it is read, if it was not before."""
 
     def read(corpus: str, parse: FileParser) -> Iterable[Document]:
-        return [
-            load_page(address, corpus, encoding=encoding, allow_private=allow_private, parse=parse)
-        ]
+        load = partial(load_page, encoding=encoding, ocr=ocr, allow_private=allow_private)
+        return [load(address, corpus, parse=parse)]
 
     async def retrieved() -> Source:
         try:
@@ -244,7 +250,7 @@ def _web_page(address: str, encoding: str, allow_private: bool) -> Source:
             return _refused(address, address, str(error))
         return Source(
             *(address, address),
-            lambda corpus, parse: [document_of_page(page, corpus, encoding, parse)],
+            lambda corpus, parse: [document_of_page(page, corpus, encoding, ocr, parse)],
         )
 
     return Source(address, address, read, retrieved=retrieved)
@@ -262,7 +268,14 @@ async def retrieved(sources: Iterable[Source]) -> list[Source]:
 
 
 def _documents(
-    path: Path, corpus: str, real: str = "", source: str = "", *, encoding: str, parse: FileParser
+    path: Path,
+    corpus: str,
+    real: str = "",
+    source: str = "",
+    *,
+    encoding: str,
+    ocr: str,
+    parse: FileParser,
 ) -> Iterable[Document | Refused]:
     """Read the documents of a file; `real` and `source` are as in `load`."""
     suffix = path.suffix.lower()
@@ -270,7 +283,7 @@ def _documents(
         return read_json_lines(path, corpus, real, source, encoding=encoding)
     if suffix == MAILBOX:
         return read_mailbox(path, corpus, real, source, parse=parse)
-    return [load(path, corpus, real, source, encoding=encoding, parse=parse)]
+    return [load(path, corpus, real, source, encoding=encoding, ocr=ocr, parse=parse)]
 
 
 def _left_out(path: Path, reason: str) -> Source:
@@ -351,14 +364,19 @@ MAX_DEPTH = 100
 
 
 def files_in(
-    folder: Path, include: Sequence[str], exclude: Sequence[str], targets: Sequence[str] = ()
+    folder: Path,
+    include: Sequence[str],
+    exclude: Sequence[str],
+    targets: Sequence[str] = (),
+    ocr: str = "",
 ) -> tuple[list[Path], dict[Path, str], Counter[str]]:
     """List the files of known formats below a folder that match `include` but not `exclude`.
 
-    The second result lists skipped entries with the reason: links out of the folder, unless they
-    lead into `targets`, and folders deeper than MAX_DEPTH. Both are sorted; hidden files are
-    ignored; a folder that cannot be opened is listed. The third result counts the other files that
-    match by their suffixes, with source code, unless a pattern names its suffix ("*.py").
+    With `ocr` pictures are listed, too. The second result lists skipped entries with the reason:
+    links out of the folder, unless they lead into `targets`, and folders deeper than MAX_DEPTH.
+    Both are sorted; hidden files are ignored; a folder that cannot be opened is listed. The third
+    result counts the other files that match by their suffixes, with source code, unless a pattern
+    names its suffix ("*.py").
     Patterns match the path in the folder as in .gitignore: `*` and `?` in one part, `**` any
     parts; without "/" at any depth. A pattern that matches a folder holds for its contents.
     """
@@ -407,25 +425,25 @@ def files_in(
             if not is_excluded(Path(root, name)) and is_followed(Path(root, name))
         )
         for path in filter(is_included, (Path(root, name) for name in names)):
-            if not _is_read(path, path.relative_to(folder).parts, included):
+            if not _is_read(path, path.relative_to(folder).parts, included, ocr):
                 unread[path.suffix.lower()] += 1
             elif is_followed(path):
                 files.append(path)
     return sorted(files), dict(sorted(left_out.items())), unread
 
 
-def _is_read(path: Path, parts: Sequence[str], included: Sequence[Sequence[str]]) -> bool:
+def _is_read(path: Path, parts: Sequence[str], included: Sequence[Sequence[str]], ocr: str) -> bool:
     """Whether a file is of a known format; source code only if a pattern names its suffix."""
     suffix = path.suffix.lower()
     if suffix not in CODE_SUFFIXES:
-        return _is_known(path)
+        return _is_known(path, ocr)
     return any(one[-1].lower().endswith(suffix) and _matches(one, parts) for one in included)
 
 
-def _is_known(path: Path) -> bool:
+def _is_known(path: Path, ocr: str) -> bool:
     """Whether a file has a known suffix, or no suffix and begins like a text."""
     if path.suffix or path.is_symlink():
-        return path.name.lower().endswith(SUFFIXES)
+        return path.name.lower().endswith((*SUFFIXES, *PICTURES) if ocr else SUFFIXES)
     try:
         with open_file(path, str(path)) as file:
             start = file.read(4_096)

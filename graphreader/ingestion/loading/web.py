@@ -128,6 +128,7 @@ def load_page(
     corpus: str,
     *,
     encoding: str = "",
+    ocr: str = "",
     allow_private: bool = False,
     parse: FileParser = parse,
     resolve: Resolver = resolve,
@@ -135,15 +136,16 @@ def load_page(
 ) -> Document:
     """Retrieve the page at an address as one document of `corpus`; its source is the final address.
 
-    `encoding` is that of a page that declares none. With `allow_private` any machine is asked.
-    Blocks; no event loop may run in this thread. Raises DocumentError with the remedy.
+    `encoding` is that of a page that declares none, `ocr` as of `ocr_of`. With `allow_private` any
+    machine is asked. Blocks; no event loop may run in this thread. Raises DocumentError with the
+    remedy.
     """
     page = asyncio.run(retrieve(address, allow_private, resolve, limits))
-    return document_of_page(page, corpus, encoding, parse)
+    return document_of_page(page, corpus, encoding, ocr, parse)
 
 
 def document_of_page(
-    page: WebPage, corpus: str, encoding: str = "", parse: FileParser = parse
+    page: WebPage, corpus: str, encoding: str = "", ocr: str = "", parse: FileParser = parse
 ) -> Document:
     """Parse a page into a document. Blocks. Raises DocumentError."""
     shown = clean(page.address)
@@ -151,7 +153,7 @@ def document_of_page(
     if charset and is_encoded(suffix):  # the server's word goes before the page's
         content = read_as(charset, partial(parse, suffix), page.data, shown)
     else:
-        content = parse_data(suffix, page.data, shown, encoding=encoding, parse=parse)
+        content = parse_data(suffix, page.data, shown, encoding=encoding, ocr=ocr, parse=parse)
     content = _with_remark_about_scripts(content, page.data, shown)
     url = httpx.URL(page.address)
     content = replace(

@@ -125,6 +125,11 @@
   // Files and folders, chosen or dropped; large ones are sent as a stream.
   const upload = $("upload");
   if (upload) {
+    const ocr = () => $("ocr").checked ? "?ocr=true" : "";
+    const isKnown = ([path]) => {
+      const suffixes = upload.dataset.known + (ocr() && `,${$("ocr").dataset.pictures}`);
+      return suffixes.split(",").some((one) => path.toLowerCase().endsWith(one));
+    };
     const form = (files) => {
       const data = new FormData();
       for (const [path, file] of files) data.append("files", file, path);
@@ -136,7 +141,7 @@
       if (!$("first").checked) return readIn(files);
       const shown = $("preview");
       shown.textContent = "Reading the files ...";
-      const response = await request("POST", upload.dataset.preview, { body: form(files) });
+      const response = await request("POST", upload.dataset.preview + ocr(), { body: form(files) });
       shown.innerHTML = response ? await response.text() : "";
       shown.querySelector("[data-read-in]")?.addEventListener("click", () => { shown.textContent = ""; readIn(files); });
       shown.querySelector("[data-close]")?.addEventListener("click", () => { shown.textContent = ""; });
@@ -158,14 +163,13 @@
       });
       bar.hidden = false;
       bar.value = 0;
-      sending.open("POST", upload.dataset.upload);
+      sending.open("POST", upload.dataset.upload + ocr());
       sending.send(form(files));
     };
     for (const input of upload.querySelectorAll("input[type=file]")) {
-      const known = input.closest("form").querySelector("[accept]").accept.split(",");
       input.addEventListener("change", () => {
         const all = [...input.files].map((file) => [file.webkitRelativePath || file.name, file]);
-        const readable = all.filter(([path]) => known.some((one) => path.toLowerCase().endsWith(one)));
+        const readable = all.filter(isKnown);
         send(readable);
         if (readable.length < all.length) tell(`${all.length - readable.length} of ${all.length} files are of no known format and were left out.`);
         input.value = "";
@@ -187,10 +191,9 @@
     const stop = (event) => { event.preventDefault(); upload.classList.toggle("over", event.type === "dragover"); };
     for (const name of ["dragover", "dragleave", "drop"]) addEventListener(name, stop);
     addEventListener("drop", async (event) => {
-      const known = upload.querySelector("[accept]").accept.split(",");
       const dropped = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter(Boolean);
       const all = (await Promise.all(dropped.map(entries))).flat();
-      const readable = all.filter(([path]) => known.some((one) => path.toLowerCase().endsWith(one)));
+      const readable = all.filter(isKnown);
       send(readable);
       if (readable.length < all.length) tell(`${all.length - readable.length} of ${all.length} files are of no known format and were left out.`);
     });
