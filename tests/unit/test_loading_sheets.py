@@ -77,6 +77,7 @@ def test_places_of_rows() -> None:
         (";Sex;Sex\n;male;female\n1980;5;7\n1981;6;8\n", "1981; male: 6; female: 8."),
         (";Oslo;;Voss;\n;men;women;men;women\n1980;5;7;1;2\n1981;6;8;3;4\n",
          "1981; Oslo men: 6; Oslo women: 8; Voss men: 3; Voss women: 4."),
+        ("No.:,Rev.:\n5,A\n6,B\n", "No.: 6; Rev.: B."),
         ("Item,2020,2021\nRent,5,6\nFood,7,8\n", "Item: Food; 2020: 7; 2021: 8."),
         ("Oslo,1890,1920\nVoss,1891,1921\n", "Voss; 1891; 1921."),
         ("Oslo,5,6\nVoss,7,8\nSource: the census\n", "Source: the census."),

@@ -207,7 +207,9 @@ def _header(rows: Sequence[Row], fewest: int = 2) -> TableHeader | None:
         names = _joined(upper, names)
     if len(set(names.values())) < len(names):
         return None
-    return TableHeader(start, end, {at: name[:MAX_NAME] for at, name in names.items()})
+    return TableHeader(
+        start, end, {at: name[:MAX_NAME].rstrip(" :：") for at, name in names.items()}
+    )
 
 
 def _are_names(rows: Sequence[Row], at: int) -> bool:
@@ -314,7 +316,8 @@ def _with_headers(blocks: "list[_Block]") -> "Iterator[_Block]":
         rows = [row for _, row in block]
         columns = set().union(*rows)
         names = set().union(*(row for _, row in header))
-        if header and (not any(map(_has_values, rows[:2])) or len(columns & names) < 2):
+        first = next((row for row in rows if len(row) > 1), {})
+        if header and not (_has_values(first) and len(columns & names) > 1):
             yield header
             header = []
         block = [*header, *block]
