@@ -390,9 +390,22 @@ def test_graphics() -> None:
         + run(DRAWN.format('<a:graphicData><dgm:relIds r:dm="r2"/></a:graphicData>'))
         + "</w:p>"
     )
+    shape = '<dgm:pt modelId="{0}"><dgm:t><a:p><a:r><a:t>{0}</a:t></a:r></a:p></dgm:t></dgm:pt>'
+    lead = '<dgm:cxn srcId="{}" destId="{}" srcOrd="{}"/>'
     diagram = (
-        f"<dgm:dataModel {NAMES}><dgm:pt><dgm:t><a:p><a:r><a:t>Plan</a:t></a:r></a:p></dgm:t>"
-        "</dgm:pt><dgm:pt/></dgm:dataModel>"
+        f"<dgm:dataModel {NAMES}>"
+        + "".join(map(shape.format, ("Sell", "Price", "Plan", "Date")))
+        + '<dgm:pt modelId="0" type="doc"/>'
+        + "".join(
+            lead.format(*one)
+            for one in (
+                ("0", "Sell", 1),
+                ("0", "Plan", 0),
+                ("Plan", "Date", 0),
+                ("Date", "Plan", 0),
+            )
+        )
+        + "</dgm:dataModel>"
     )
     parts = {
         "word/charts/c.xml": CHART.format(points("2019", "2020"), points("120", "130")),
@@ -400,7 +413,10 @@ def test_graphics() -> None:
     }
     links = (("chart", "charts/c.xml"), ("diagramData", "d.xml"))
 
-    assert text(body, *links, **parts) == "Ducks\n\n| Wild\n2019 | 120\n2020 | 130\n\nPlan"
+    assert (
+        text(body, *links, **parts)
+        == "Ducks\n\n| Wild\n2019 | 120\n2020 | 130\n\nPlan\nDate\nSell\nPrice"
+    )
     assert skipped(body, *links) == ["2 charts"]
 
 

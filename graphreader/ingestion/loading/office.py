@@ -21,6 +21,7 @@ from lxml import etree
 from graphreader.documents import Skipped
 from graphreader.errors import DocumentError
 from graphreader.ingestion.loading.archives import open_archive
+from graphreader.ingestion.loading.lists import number_of
 
 _SCHEMAS = "http://schemas.openxmlformats.org"
 W = f"{{{_SCHEMAS}/wordprocessingml/2006/main}}"
@@ -242,9 +243,22 @@ def _value(written: str, form: str) -> str:
 
 
 def _diagram(root: Element) -> str:
-    """The words of a diagram, a line for each shape."""
-    points = (one.find(f"{_DIAGRAM}t") for one in root.iter(f"{_DIAGRAM}pt"))
-    lines = (_words(one) for one in points)
+    """The words of a diagram, a line for each shape, followed by the shapes below it."""
+    points = {one.get("modelId", ""): one for one in root.iter(f"{_DIAGRAM}pt")}
+    below: dict[str, list[tuple[int, str]]] = {}
+    for one in root.iter(f"{_DIAGRAM}cxn"):
+        if one.get("type", "parOf") == "parOf":
+            at = number_of(one.get("srcOrd")) or 0
+            below.setdefault(one.get("srcId", ""), []).append((at, one.get("destId", "")))
+    first = [name for name, point in points.items() if point.get("type") == "doc"]
+    left = [*reversed(points), *first]  # a shape that nothing leads to comes last
+    lines = []
+    while left:
+        name = left.pop()
+        point = points.pop(name, None)  # each once, also in a circle
+        if point is not None:
+            lines.append(_words(point.find(f"{_DIAGRAM}t")))
+            left += [one for _, one in sorted(below.get(name, ()), reverse=True)]
     items = "".join(f"<dd>{escape(line)}</dd>" for line in lines if line)
     return f"<div>{items}</div>"
 
