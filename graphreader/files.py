@@ -41,11 +41,16 @@ def atomic_write(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Bi
 
 
 def file_source(path: str | os.PathLike[str]) -> str:
-    """The path with links resolved, and an escape for each byte that is not valid in UTF-8.
+    """The path with links resolved, in the form of `composed`."""
+    return composed(os.path.realpath(path))
+
+
+def composed(path: str) -> str:
+    """The path as text, with an escape for each byte that is not valid in UTF-8.
 
     Accents are composed (NFC): systems write the same name in different ways.
     """
-    text = os.fsencode(os.path.realpath(path)).decode("utf-8", "backslashreplace")
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
     return unicodedata.normalize("NFC", text)
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from copy import copy
 from dataclasses import replace
@@ -38,6 +38,7 @@ from graphreader.ingestion.export_file import Export
 from graphreader.ingestion.extraction import key_elements
 from graphreader.ingestion.loading.sources import Source, SourceLike, retrieved, sources_of
 from graphreader.ingestion.pipeline import Pipeline
+from graphreader.ingestion.pruning import documents_without_file
 from graphreader.ingestion.report import (
     IngestReport,
     NormalizationReport,
@@ -472,6 +473,30 @@ class GraphReader:
         await deleter.delete_corpus()
         return len(documents)
 
+    async def aprune(
+        self,
+        *folders: str | PathLike[str],
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        among: Collection[str] | None = None,
+        dry_run: bool = False,
+    ) -> list[DocumentSummary]:
+        """Delete the documents whose files are gone from folders, and return them.
+
+        Only documents count whose files lay below the folders and which the patterns of `aingest`
+        cover; with `among` only those with these ids. A dry run deletes nothing. Raises
+        UsageError, and deletes nothing, if a folder is missing, empty or not readable as a whole,
+        or lacks the files of more than half of its documents.
+        """
+        connection = await self._resources.connection()
+        given = connection, self._corpus, folders, include, exclude, among
+        documents = await documents_without_file(*given)
+        if documents and not dry_run:
+            await self._resources.prepare_schema()
+            await Deleter(connection, self._corpus).delete([one.id for one in documents])
+            await (await self._resources.normalizer(self._corpus)).run()
+        return documents
+
     async def anormalize(
         self, *, dry_run: bool = False, undo: bool = False, progress: Progress = no_progress
     ) -> NormalizationReport:
@@ -664,6 +689,7 @@ class GraphReader:
     retry_failed = blocking(aretry_failed)
     estimate = blocking(aestimate)
     delete = blocking(adelete)
+    prune = blocking(aprune)
     normalize = blocking(anormalize)
     undo_join = blocking(aundo_join)
     reindex = blocking(areindex)

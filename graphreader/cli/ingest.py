@@ -4,7 +4,7 @@ import re
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,6 +15,7 @@ from graphreader.cli.console import (
     cost_sentence,
     cost_text,
     literal_line,
+    local_time,
     money,
     plural,
     print_error,
@@ -24,6 +25,14 @@ from graphreader.cli.console import (
     single_line,
 )
 from graphreader.cli.estimate import print_estimate
+from graphreader.cli.folders import (
+    INTERVAL,
+    confirm_pruning,
+    folders_among,
+    follow,
+    print_gone,
+    print_pruned,
+)
 from graphreader.cli.progress import CommandProgress
 from graphreader.cli.signals import Interrupted
 from graphreader.cli.startup import expand_paths, open_reader
@@ -34,7 +43,10 @@ from graphreader.waiting import Waiting
 if TYPE_CHECKING:
     from rich.progress import Task
 
+    from graphreader.graph_reader import GraphReader
+    from graphreader.ingestion.loading.sources import Source
     from graphreader.ingestion.report import DocumentReport, IngestEvent, IngestReport
+    from graphreader.store.catalog import DocumentSummary
 
 
 _LISTED_FAILURES = 10  # printed reasons of failed chunks; the JSON has all
@@ -68,6 +80,10 @@ def ingest(
     batch: options.Batch = False,
     wait: options.Wait = False,
     ray: options.Ray = None,
+    watch: options.Watch = False,
+    interval: options.Interval = None,
+    prune: options.Prune = False,
+    yes: options.Yes = False,
     dry_run: options.DryRun = False,
     max_calls: options.MaxCalls = None,
     max_tokens: options.MaxTokens = None,
@@ -83,13 +99,15 @@ def ingest(
         graphreader ingest https://example.org/report.pdf
         graphreader ingest - --id notes < notes.txt
         graphreader ingest books/ --again
+        graphreader ingest books/ --prune
+        graphreader ingest books/ --watch
         graphreader ingest --retry-failed --corpus library
     """
     if retry_failed and any(
         (
             *(paths, include, exclude, follow_links, name, encoding),
             *(allow_private, ocr, ocr_languages),
-            *(normalize is not None, again, batch, ray, dry_run),
+            *(normalize is not None, again, batch, ray, dry_run, watch, prune),
         )
     ):
         raise UsageError(
@@ -98,10 +116,15 @@ def ingest(
         )
     if wait and not batch:
         raise UsageError("--wait waits for the replies of a batch: add --batch.")
+    if watch and any((again, batch, ray, dry_run)):
+        raise UsageError("--watch goes without --again, --batch, --ray and --dry-run.")
+    if interval is not None and not watch:
+        raise UsageError("--interval is the time between two looks of a watch: add --watch.")
     paths = [] if retry_failed else expand_paths(paths, name)
+    folders = folders_among(paths, watch=watch) if watch or prune else []
+    patterns: dict[str, Any] = {"include": include, "exclude": exclude}
     sources: dict[str, Any] = {
-        "include": include,
-        "exclude": exclude,
+        **patterns,
         "follow_links": follow_links,
         "id": name,
         "encoding": encoding,
@@ -109,32 +132,61 @@ def ingest(
         "ocr": ocr_languages or ocr,
     }
     if dry_run:
+        if prune:
+            with open_reader(corpus) as reader:
+                print_gone(reader.prune(*folders, **patterns, dry_run=True))
         return print_estimate(paths, sources, corpus, json, skip_known=not again, batch=batch)
-    with open_reader(corpus, max_calls=max_calls, max_tokens=max_tokens) as reader:
-        from graphreader.ingestion.report import NothingReadError
+    if watch:
 
-        try:
-            with IngestProgress(verbose=verbose) as progress:
-                if retry_failed:
-                    report = reader.retry_failed(progress=progress)
-                else:
-                    report = reader.ingest(
-                        *paths,
-                        **sources,
-                        normalize=normalize,
-                        again=again,
-                        batch=batch,
-                        wait=wait,
-                        ray=ray,
-                        progress=progress,
-                    )
-        except NothingReadError as error:
-            report = error.report
-        except Interrupted as error:
-            command = "the same command" + " without --again" * again
-            error.add_note(f"The chunks read so far are kept: {command} continues.")
-            raise
-    print_ingest_report(report, json)
+        def read_changed(reader: "GraphReader", changed: "Sequence[Source]") -> None:
+            report = _read(reader.ingest, *changed, normalize=normalize, verbose=verbose)
+            print_report(report, json, with_time=True)
+
+        with open_reader(corpus) as reader:
+            return follow(
+                *(reader, folders, sources, read_changed),
+                interval=interval or INTERVAL,
+                max_calls=max_calls,
+                max_tokens=max_tokens,
+                prune=prune,
+                yes=yes,
+                json=json,
+            )
+    with open_reader(corpus, max_calls=max_calls, max_tokens=max_tokens) as reader:
+        gone = confirm_pruning(reader, folders, patterns, yes=yes) if prune else frozenset()
+        if retry_failed:
+            report = _read(reader.retry_failed, verbose=verbose)
+        else:
+            report = _read(
+                reader.ingest,
+                *paths,
+                **sources,
+                normalize=normalize,
+                again=again,
+                batch=batch,
+                wait=wait,
+                ray=ray,
+                verbose=verbose,
+            )
+        pruned = reader.prune(*folders, **patterns, among=gone) if gone else []
+    print_ingest_report(report, json, pruned if prune else None)
+
+
+def _read(
+    read: "Callable[..., IngestReport]", *inputs: Any, verbose: bool, **options: Any
+) -> "IngestReport":
+    """Call a method of the reader with its progress on stderr; return the report of its end."""
+    from graphreader.ingestion.report import NothingReadError
+
+    try:
+        with IngestProgress(verbose=verbose) as progress:
+            return read(*inputs, **options, progress=progress)
+    except NothingReadError as error:
+        return error.report
+    except Interrupted as error:
+        command = "the same command" + " without --again" * bool(options.get("again"))
+        error.add_note(f"The chunks read so far are kept: {command} continues.")
+        raise
 
 
 def with_ray_address(arguments: list[str]) -> list[str]:
@@ -145,19 +197,36 @@ def with_ray_address(arguments: list[str]) -> list[str]:
     return arguments
 
 
-def print_ingest_report(report: "IngestReport", json: bool) -> None:
+def print_ingest_report(
+    report: "IngestReport", json: bool, pruned: "Sequence[DocumentSummary] | None" = None
+) -> None:
     """Print the report; exit with 2 if a document was refused, with 1 if one is incomplete."""
-    if json:
-        print_json(report.as_dict())
-    else:
-        decider = "offline, no language model" if report.decider == "offline" else report.decider
-        counts, cost = ", ".join(_counts(report)), cost_sentence(report.usage)
-        print_words(f"{report.corpus}: {counts}. Decider: {decider}.{cost}")
-        for line in (*_batch_lines(report), *_failure_lines(report), *report.notes):
-            print_error(line)
+    print_report(report, json, pruned)
     statuses = {one.status for one in report.documents}
     if statuses & {"refused", "incomplete"}:
         raise typer.Exit(2 if "refused" in statuses else 1)
+
+
+def print_report(
+    report: "IngestReport",
+    json: bool,
+    pruned: "Sequence[DocumentSummary] | None" = None,
+    *,
+    with_time: bool = False,
+) -> None:
+    """Print the report, with the documents that a pruning has deleted, if there was one."""
+    if json:
+        ids = {} if pruned is None else {"pruned": [one.id for one in pruned]}
+        print_json({**report.as_dict(), **ids})
+        return
+    decider = "offline, no language model" if report.decider == "offline" else report.decider
+    counts, cost = ", ".join(_counts(report)), cost_sentence(report.usage)
+    moment = f"{local_time(time.time())}  " * with_time
+    print_words(f"{moment}{report.corpus}: {counts}. Decider: {decider}.{cost}")
+    for line in (*_batch_lines(report), *_failure_lines(report), *report.notes):
+        print_error(line)
+    if pruned:
+        print_pruned(report.corpus, pruned)
 
 
 def _counts(report: "IngestReport") -> Iterator[str]:

@@ -109,6 +109,22 @@ Ray = Annotated[
         "[ADDRESS]", "Use the Ray cluster at HOST:PORT; without an address, one of this machine."
     ),
 ]
+Watch = Annotated[
+    bool,
+    flag(
+        "--watch",
+        help="Keep reading what changes in folders; Ctrl-C ends it. A model needs "
+        "--max-calls or --max-tokens, which then limit the whole watch.",
+    ),
+]
+Interval = Annotated[
+    float | None,
+    _option("SECONDS", "With --watch: the time between two looks; by default 2.", min=0.1),
+]
+Prune = Annotated[
+    bool,
+    flag("--prune", help="Also delete documents whose files a folder no longer has; asks first."),
+]
 Verbose = Annotated[bool, flag("--verbose", help="Print a line for each document.")]
 Plan = Annotated[
     int | None, _option("N", "Also estimate what N documents like these would need.", min=1)

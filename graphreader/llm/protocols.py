@@ -132,6 +132,36 @@ class Budget:
         return BudgetError(f"The budget of this run is {problem}")
 
 
+@dataclass(slots=True)
+class SharedBudget:
+    """A budget of several ingests one after the other, as a `Quota` of each of them.
+
+    `refused` is the error of the last request that it did not allow.
+    """
+
+    budget: Budget
+    refused: BudgetError | None = None
+
+    async def check(self) -> None:
+        """Raise BudgetError if nothing is left."""
+        self.budget.check(0, "extract")
+
+    async def check_holder(self) -> None:
+        """Allow its only holder always."""
+
+    async def take(self, tokens: int) -> None:
+        """Reserve one call and `tokens` tokens. Raises BudgetError if they are not left."""
+        try:
+            await self.budget.take(tokens, "extract")
+        except BudgetError as error:
+            self.refused = error
+            raise
+
+    async def settle(self, calls: int, tokens: int) -> None:
+        """Add the difference between the real cost of a request and what it had reserved."""
+        await self.budget.settle(0, Usage(calls=calls + 1, input_tokens=tokens))
+
+
 class Decision(BaseModel):
     """The base class of all replies of a model as typed fields; unknown keys are refused."""
 

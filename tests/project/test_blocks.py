@@ -41,6 +41,8 @@ NOT_RUN = (
     ("docs/start.md", "python3 -m venv .venv", "installs"),
     ("docs/start.md", "OPENAI_API_KEY", "a key"),
     ("docs/your-files.md", 'pip install -e ".[documents]"', "installs"),
+    ("docs/your-files.md", "ingest https://", "the internet"),
+    ("docs/your-files.md", "--watch", "no end"),
     ("docs/models-and-cost.md", "ingest --batch", "a key"),
     ("docs/neo4j-in-production.md", "docker compose up", "Docker"),
     ("docs/neo4j-in-production.md", "docker compose stop", "Docker"),

@@ -9,7 +9,6 @@ import codecs
 import filecmp
 import json
 import os
-import shlex
 import shutil
 import sys
 import unicodedata
@@ -17,7 +16,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -41,19 +39,10 @@ from graphreader.ingestion.loading.content import (
 from graphreader.ingestion.loading.encodings import (
     Decoded,
     encoding_of_start,
-    is_binary,
     known_encoding,
 )
-from graphreader.ingestion.loading.formats import (
-    CODE_SUFFIXES,
-    JSON_LINES,
-    MAILBOX,
-    MAX_BYTES,
-    PICTURES,
-    SUFFIXES,
-    load,
-    open_file,
-)
+from graphreader.ingestion.loading.folders import files_in
+from graphreader.ingestion.loading.formats import JSON_LINES, MAILBOX, MAX_BYTES, load, open_file
 from graphreader.ingestion.loading.mail import messages_of
 from graphreader.ingestion.loading.ocr import ocr_of
 from graphreader.ingestion.loading.parser_process import FileParser, parse
@@ -342,118 +331,6 @@ def _langchain_name(document: LangChainDocument) -> str:
 
 def _metadata(document: LangChainDocument) -> Mapping[Any, Any]:
     return document.metadata if isinstance(document.metadata, Mapping) else {}
-
-
-def _pattern_parts(pattern: str) -> list[str]:
-    parts = pattern.strip("/").split("/")
-    return parts if "/" in pattern.rstrip("/") else ["**", *parts]
-
-
-def _matches(pattern: Sequence[str], path: Sequence[str]) -> bool:
-    """Whether a pattern matches a path or a folder above it; both are given as parts."""
-    if not pattern or not path:
-        return not pattern
-    if pattern[0] == "**":
-        rest = pattern[1:]
-        return not rest or any(_matches(rest, path[at:]) for at in range(len(path)))
-    return fnmatchcase(path[0], pattern[0]) and _matches(pattern[1:], path[1:])
-
-
-MAX_DEPTH = 100
-"""Deepest level of nested folders that is read; Python walks 1,000 at most."""
-
-
-def files_in(
-    folder: Path,
-    include: Sequence[str],
-    exclude: Sequence[str],
-    targets: Sequence[str] = (),
-    ocr: str = "",
-) -> tuple[list[Path], dict[Path, str], Counter[str]]:
-    """List the files of known formats below a folder that match `include` but not `exclude`.
-
-    With `ocr` pictures are listed, too. The second result lists skipped entries with the reason:
-    links out of the folder, unless they lead into `targets`, and folders deeper than MAX_DEPTH.
-    Both are sorted; hidden files are ignored; a folder that cannot be opened is listed. The third
-    result counts the other files that match by their suffixes, with source code, unless a pattern
-    names its suffix ("*.py").
-    Patterns match the path in the folder as in .gitignore: `*` and `?` in one part, `**` any
-    parts; without "/" at any depth. A pattern that matches a folder holds for its contents.
-    """
-    included = [_pattern_parts(pattern) for pattern in include or ["**"]]
-    excluded = [_pattern_parts(pattern) for pattern in exclude]
-    files: list[Path] = []
-    left_out: dict[Path, str] = {}
-    unread: Counter[str] = Counter()
-    seen: set[str] = set()
-    top = os.path.realpath(folder)
-
-    def is_excluded(path: Path) -> bool:
-        parts = path.relative_to(folder).parts
-        return path.name.startswith(".") or any(_matches(one, parts) for one in excluded)
-
-    def is_included(path: Path) -> bool:
-        parts = path.relative_to(folder).parts
-        return not is_excluded(path) and any(_matches(one, parts) for one in included)
-
-    def is_followed(path: Path) -> bool:
-        """Whether a path is no link, or links into `targets`. Other links would repeat files."""
-        real = os.path.realpath(path)
-        if not path.is_symlink() or any(_is_in(real, target) for target in targets):
-            return True
-        if not _is_in(real, top):
-            left_out[path] = (
-                "is a link out of the folder: to follow it, name its target with --follow-links "
-                f"{shlex.quote(real)}."
-            )
-        return False
-
-    walk = os.walk(folder, onerror=lambda e: files.append(Path(e.filename)), followlinks=True)
-    for root, folders, names in walk:
-        real = os.path.realpath(root)
-        if real in seen:
-            folders.clear()
-            continue
-        seen.add(real)
-        if len(Path(root).parts) - len(folder.parts) > MAX_DEPTH:
-            left_out[Path(root)] = f"lies more than {MAX_DEPTH} folders deep: name it by itself."
-            folders.clear()
-            continue
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not is_excluded(Path(root, name)) and is_followed(Path(root, name))
-        )
-        for path in filter(is_included, (Path(root, name) for name in names)):
-            if not _is_read(path, path.relative_to(folder).parts, included, ocr):
-                unread[path.suffix.lower()] += 1
-            elif is_followed(path):
-                files.append(path)
-    return sorted(files), dict(sorted(left_out.items())), unread
-
-
-def _is_read(path: Path, parts: Sequence[str], included: Sequence[Sequence[str]], ocr: str) -> bool:
-    """Whether a file is of a known format; source code only if a pattern names its suffix."""
-    suffix = path.suffix.lower()
-    if suffix not in CODE_SUFFIXES:
-        return _is_known(path, ocr)
-    return any(one[-1].lower().endswith(suffix) and _matches(one, parts) for one in included)
-
-
-def _is_known(path: Path, ocr: str) -> bool:
-    """Whether a file has a known suffix, or no suffix and begins like a text."""
-    if path.suffix or path.is_symlink():
-        return path.name.lower().endswith((*SUFFIXES, *PICTURES) if ocr else SUFFIXES)
-    try:
-        with open_file(path, str(path)) as file:
-            start = file.read(4_096)
-    except DocumentError:
-        return False
-    return bool(start) and not is_binary(start)
-
-
-def _is_in(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def read_json_lines(
