@@ -369,8 +369,8 @@ def with_own_form(writer: pypdf.PdfWriter) -> None:
 
 
 def with_giant_page(writer: pypdf.PdfWriter) -> None:
-    writer.pages[0].mediabox.upper_right = (10**9, 10**9)
-    picture(writer, 0, 10**9, 10**9, 0, 0)
+    writer.pages[-1].mediabox.upper_right = (10**9, 10**9)
+    picture(writer, -1, 10**9, 10**9, 0, 0)
 
 
 def with_many_annotations(writer: pypdf.PdfWriter) -> None:

@@ -3,7 +3,7 @@ import time
 import pytest
 
 from graphreader.ingestion.extraction import ExtractedFact, ExtractionTask
-from graphreader.ingestion.loading.records import read_table
+from graphreader.ingestion.loading.sheets import read_table
 from graphreader.offline.decider import OfflineDecider
 from graphreader.text.names import names_of
 from graphreader.text.words import stem, terms_of

@@ -708,7 +708,7 @@ def _is_apart(last: Word, word: Word) -> bool:
     size = max(last.size, word.size)
     if _UNSPACED.match(last.text[-1]) and _UNSPACED.match(word.text[0]):
         return gap > 0.6 * size
-    return (word.is_spaced and gap > 0.02 * size) or gap > _WORD_SPACE * size
+    return (word.is_spaced and gap > -0.1 * size) or gap > _WORD_SPACE * size
 
 
 def without_edges(pages: Sequence[list[PageLine]]) -> tuple[list[list[PageLine]], int]:

@@ -28,6 +28,7 @@ _HYPHEN_AT_END, _SOFT_HYPHEN = "\ufffe", "\xad"  # the first is PDFium's own
 _COMPATIBLE = regex.compile(r"[\u2f00-\u2fd5\ufb00-\ufb4f\ufb50-\ufdff\ufe70-\ufefc]")
 _UNREADABLE = regex.compile(r"[\p{Cc}\p{Co}\p{Cn}\ufffd]")
 _REGULAR = regex.compile(r"\p{P}*(?:\p{Lu}?\p{Ll}{2,}|\p{Lu}{2,}|\p{Lo}+|\d[\d.,/:-]*)\p{P}*")
+_WORD_SPACE = 0.18  # em
 _SAME_LINE = 0.05  # points
 _SAME_PLACE = 0.15  # em; a letter that is printed again so near is bold, not double
 _MOST_OBJECTS = 20_000  # of a page in which pictures are sought
@@ -118,7 +119,7 @@ class _Letters:
         ):
             return True
         gap = left - self.right if moved else 0  # the parts of a ligature have one place
-        if not -0.4 * self.size < gap < (0.04 if is_spaced else 0.18) * self.size:
+        if is_spaced or not -0.4 * self.size < gap < _WORD_SPACE * self.size:
             return False
         self.letters.append(letter)
         self.right = max(self.right, right)
@@ -143,14 +144,16 @@ class _Characters:
     def words(self) -> dict[int, list[Word]]:
         """The words by the angle of their text in degrees."""
         page, box_of = self._page, self._pdfium.FPDFText_GetLooseCharBox
-        is_generated = self._pdfium.FPDFText_IsGenerated
         rectangle = self._pdfium.FS_RECTF()
         reference = ctypes.byref(rectangle)
         run: _Letters | None = None
         is_spaced = False
         for index, letter in enumerate(self._text()):
-            if letter == " " or letter in "\r\n\t\0" or letter.isspace():
-                is_spaced |= is_generated(page, index) != 1  # else PDFium's guess about a gap
+            if letter in "\r\n":  # PDFium's guess that the next letter is elsewhere
+                self._add(run)
+                run, is_spaced = None, False
+            elif letter == " " or letter == "\0" or letter.isspace():
+                is_spaced = True
             elif box_of(page, index, reference):
                 box = rectangle.left, rectangle.bottom, rectangle.right, rectangle.top
                 if not (run and run.takes(letter, box, is_spaced)):
