@@ -1,6 +1,7 @@
 """The HTTP interface of `graphreader serve`, through a real server."""
 
 import asyncio
+import io
 import json
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from langchain_openai import ChatOpenAI
 from mcp import Client
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+from PIL import Image, ImageDraw, ImageFont
 
 from graphreader.errors import RunsError
 from graphreader.settings import Settings
@@ -185,6 +187,34 @@ def test_previews(local: str, web_home: Path) -> None:
     assert "Station: Voss; Height: 56." in page.text
     assert (nothing.status_code, missing.status_code) == (422, 404)
     assert not list((web_home / "uploads").iterdir())
+
+
+# Scans are read where a request asks for it; other requests refuse pictures. A restarted server
+# knows the choice, as it is kept with the job.
+def test_scans(local: str) -> None:
+    corpus = f"test-{uuid4().hex[:12]}"
+    data = io.BytesIO()
+    picture = Image.new("RGB", (875, 300), "white")
+    text = "Alpha met Beta in Bergen."
+    ImageDraw.Draw(picture).text((60, 120), text, "black", ImageFont.load_default(28))
+    picture.save(data, "PNG")
+    sent = [("files", ("scan.png", data.getvalue()))]
+    with client(local) as web:
+        unasked = web.post(_documents(corpus), files=sent)
+        shown = web.post(f"/api/corpora/{corpus}/preview", files=sent, params={"ocr": "true"})
+        job = web.post(_documents(corpus), files=sent, params={"ocr": "true"}).json()
+        read = finished_job(web, job["job"])
+        wrong = web.post(_documents(corpus), files=sent, params={"ocr": "../eng"})
+        texts = {"documents": [{"id": "n", "text": text}]}
+        unfit = web.post(_documents(corpus), json=texts, params={"ocr": "true"})
+
+    assert (unasked.status_code, wrong.status_code, unfit.status_code) == (422, 422, 422)
+    assert "is of no known format" in unasked.json()["detail"]
+    assert "does not name languages" in wrong.json()["detail"]
+    assert shown.json()["documents"][0]["parts"][0]["text"] == text
+    assert (job["ocr"], read["ocr"], read["state"]) == ("auto", "auto", "done")
+    (note,) = read["report"]["documents"][0]["notes"]
+    assert "was read by OCR (rapidocr), confidence" in note
 
 
 def _documents(corpus: str) -> str:

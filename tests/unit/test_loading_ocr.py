@@ -6,6 +6,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,28 @@ def test_pictures_are_asked_for(tmp_path: Path) -> None:
     assert isinstance(found, Document)
     assert (found.title, words(found)) == ("scan", " ".join(LEFT))
     assert "confidence" in found.notes[0]
+
+
+# Scans that are attached to mail are read where they stand, in a mailbox, too.
+@pytest.mark.parametrize("suffix", [".eml", ".mbox"])
+def test_attached_scan(tmp_path: Path, suffix: str) -> None:
+    mail = EmailMessage()
+    mail["Subject"], mail["From"] = "The lease", "Ines Holt <ines@example.org>"
+    mail.set_content("Here it is.")
+    scan = pdf_of(Sheet().lines(LEFT))
+    mail.add_attachment(scan, maintype="application", subtype="pdf", filename="lease.pdf")
+    start = b"From ines@example.org Mon Jan  1 10:00:00 2024\n" if suffix == ".mbox" else b""
+    path = write(tmp_path / f"a{suffix}", start + mail.as_bytes())
+
+    (without,) = read(path)
+    (found,) = read(path, ocr=True)
+
+    assert isinstance(without, Document)
+    assert isinstance(found, Document)
+    assert [one.reason for one in without.skipped]
+    assert " ".join(LEFT) in words(found)
+    assert not found.skipped
+    assert any("read by OCR" in note for note in found.notes)
 
 
 # Files that are no pictures, or too large ones, are refused in the process of the parser.

@@ -184,7 +184,14 @@ JSON_LINES, MAILBOX = ".jsonl", ".mbox"  # files of many documents, see sources.
 SUFFIXES = tuple(sorted({*READERS, JSON_LINES, MAILBOX} - CODE.keys()))
 CODE_SUFFIXES = tuple(CODE)  # read in folders only where a pattern names them
 
+
+def _read_email_with_ocr(data: bytes, shown: str, ocr: str) -> Content:
+    """Parse a mail; of its attachments the PDF files are recognized."""
+    return read_email(data, shown, READERS | {".pdf": partial(read_pdf, ocr=ocr)})
+
+
 OCR_READERS: dict[str, Callable[[bytes, str, str], Content]] = {
+    ".eml": _read_email_with_ocr,
     ".jpeg": read_picture,
     ".jpg": read_picture,
     ".pdf": read_pdf,

@@ -271,7 +271,7 @@ def _documents(
     if suffix == JSON_LINES:
         return read_json_lines(path, corpus, real, source, encoding=encoding)
     if suffix == MAILBOX:
-        return read_mailbox(path, corpus, real, source, parse=parse)
+        return read_mailbox(path, corpus, real, source, parse=partial(parse, ocr=ocr))
     return [load(path, corpus, real, source, encoding=encoding, ocr=ocr, parse=parse)]
 
 
