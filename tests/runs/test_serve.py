@@ -212,7 +212,7 @@ def test_scans(local: str) -> None:
     assert "is of no known format" in unasked.json()["detail"]
     assert "does not name languages" in wrong.json()["detail"]
     assert shown.json()["documents"][0]["parts"][0]["text"] == text
-    assert (job["ocr"], read["ocr"], read["state"]) == ("auto", "auto", "done")
+    assert (job["ocr"], read["ocr"], read["state"]) == ("auto", "auto", "finished")
     (note,) = read["report"]["documents"][0]["notes"]
     assert "was read by OCR (rapidocr), confidence" in note
 

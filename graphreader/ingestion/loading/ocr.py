@@ -1,7 +1,7 @@
 """Optical character recognition (OCR): the text of scanned pages and of pictures.
 
-Two engines recognize a page: rapidocr, a package whose models read Chinese, Japanese, Greek and all
-languages in Latin letters, and the program Tesseract, which needs the names of the languages.
+Two engines recognize a page: rapidocr, a package whose models read Chinese, Japanese and languages
+in Latin letters, and the program Tesseract, which needs the names of the languages.
 """
 
 import math
