@@ -204,6 +204,10 @@ def test_sheets() -> None:
             [("Item", "Paid", "Due"), ("Rent", 5, 6), (), ("Who", "Age", "Size"), ("Ada", 7, 8)],
             ["Item: Rent; Paid: 5; Due: 6.", "Who: Ada; Age: 7; Size: 8."],
         ),
+        (
+            [("Mill", "Wheels", "Owners"), (5, 5, 5), ("yes", "yes", "yes"), (7, 7, None)],
+            ["Mill: 5; Wheels: 5; Owners: 5.", "Mill: yes; Wheels: yes; Owners: yes."],
+        ),
         (  # a header behind a blank row, with names above the last of their columns
             [("In crowns", None, "2021", None, None, "2020"),
              (None, "Rent", "Coal", None, "Rent", "Coal"), (),

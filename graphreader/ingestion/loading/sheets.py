@@ -355,7 +355,7 @@ def _lines(block: "_Block", header: TableHeader | None) -> Iterator[_SheetLine]:
     again = {at for at in range(end, len(rows)) if _repeats(rows[at], names)}
     for at, (number, row) in enumerate(block):
         is_title = header is not None and (at < start or at + 1 in again) and at not in again
-        is_one = _is_one(row)
+        is_one = len(row) == 1 or (at < start and _is_one(row) and not _has_values(row))
         text = "; ".join(dict.fromkeys(row.values()))
         if is_title and len(text) <= _LONGEST_TITLE and not _has_values(row):
             yield _SheetLine(number, text, _TITLE)
