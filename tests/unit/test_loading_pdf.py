@@ -137,6 +137,23 @@ def test_table() -> None:
     ]
 
 
+# A sign of a currency in a column of its own is no column, and lines between two rules are one row.
+def test_signs_and_rules() -> None:
+    rows = (("Cash", "$", "2,853"), ("Shares and other", "", "380"), ("Total", "$", "3,233"))
+    page = ""
+    for number, (label, sign, amount) in enumerate(rows):
+        page += at(50, 700 - 30 * number, label) + at(300, 700 - 30 * number, amount)
+        page += at(250, 700 - 30 * number, sign) if sign else ""
+        page += f"50 {712 - 30 * number} m 400 {712 - 30 * number} l S\n"
+    page += at(50, 660, "securities") + "50 622 m 400 622 l S\n"
+
+    assert text_of(drawn(page)).split("\n") == [
+        "Cash | $2,853",
+        "Shares and other securities | 380",
+        "Total | $3,233",
+    ]
+
+
 # Lines of a paragraph are joined by their places, so also before a capital; a word that a hyphen
 # divides becomes whole in its sentence.
 def test_paragraphs() -> None:

@@ -19,6 +19,7 @@ from graphreader.text.lines import CLOSING, FULL_STOPS, ITEM
 from graphreader.text.scripts import CJK, FULL_WIDTH_SIGNS
 
 Interval = tuple[float, float]
+_Cell = tuple[float, float, str]  # its ends, and its text
 
 
 class Rule(NamedTuple):
@@ -49,7 +50,7 @@ _LEAST_PROSE, _LEAST_CJK = 25, 12  # characters of a line that runs on
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(rf"[{CJK}]{{2}}|[^\s{CJK}]+")
 _AMOUNT = re.compile(r"[($€£¥+−–-]*\d{1,3}(?:[.,]\d{1,3})+\)?%?\)?")
-_NUMBER = re.compile(r"[($€£¥+−–-]*\d[\d.,]*\)?%?\)?|[—–-]")
+_NUMBER = re.compile(r"[($€£¥+−–-]*\d[\d.,]*\)?%?\)?|[—–]")
 _CELL_SPACE = 0.35  # em; the least gap of two numbers that are cells of a table
 _DIGIT = re.compile(r"\d")
 _ONLY_DOTS = re.compile(r"[. …_]+")
@@ -113,8 +114,8 @@ class _Segment:
         """Take the measures from the words; most of its letters say base and size."""
         self.left = min(word.left for word in self.words)
         self.right = max(word.right for word in self.words)
-        main = max(self.words, key=lambda word: (word.size, len(word.text)))
-        self.base, self.size = main.base, main.size
+        self.size = _main_size(self.words)
+        self.base = median(word.base for word in self.words if word.size == self.size)
         self._text = ""
 
     @property
@@ -133,6 +134,16 @@ def lines_of_page(words: Iterable[Word], rules: Sequence[Rule] = ()) -> list[Pag
     if lines:
         lines[0].before = ""
     return lines
+
+
+def _main_size(words: list[Word]) -> float:
+    """The size of most letters."""
+    if len(words) == 1:
+        return words[0].size
+    letters: Counter[float] = Counter()
+    for word in words:
+        letters[word.size] += len(word.text)
+    return letters.most_common(1)[0][0]
 
 
 def _overlap(one: "Word | _Segment", other: "Word | _Segment") -> bool:
@@ -433,7 +444,9 @@ def _is_table(rows: list[list[_Segment]]) -> bool:
     if (2 if amounts < len(wide) else 6) * len(wide) < len(rows):
         return False
     cells = [one.text for row in wide for one in row]
-    words = sum(" " not in one and not _DIGIT.search(one) for one in cells)
+    words = sum(
+        bool(_LETTER.search(one)) and " " not in one and not _DIGIT.search(one) for one in cells
+    )
     return len(wide) > 3 or 2 * words < len(cells)  # else perhaps words far apart in two lines
 
 
@@ -460,7 +473,7 @@ def _table(groups: list[list[list[_Segment]]]) -> Iterator[PageLine]:
         cells = [GridCell(1, 1, texts.get(at, "")) for at in range(first, max(texts) + 1)]
         segments = [one for row in group for one in row]
         line = PageLine(
-            _joined(with_signs(cells)),
+            _joined(cells),
             min(one.left for one in segments),
             max(one.right for one in segments),
             group[-1][0].base,
@@ -472,24 +485,36 @@ def _table(groups: list[list[list[_Segment]]]) -> Iterator[PageLine]:
         yield line
 
 
-def _joined_lines(group: list[list[_Segment]]) -> list[tuple[float, float, str]]:
-    """The cells of a row with their ends, from the left; lines that stand below each other join."""
-    cells: list[tuple[float, float, str]] = []
+def _joined_lines(group: list[list[_Segment]]) -> list[_Cell]:
+    """The cells of a row, from the left; lines that stand below each other join."""
+    cells: list[_Cell] = []
     for row in group:
-        for one in _cells(row):
-            left, right = one.left, one.right
-            text = _SIGNED.sub(lambda match: match[1] or match[2], one.text)
+        for left, right, text in _signed(row):
             at = len(cells)
             if len(group) > 1:
-                at = next(
-                    (n for n, cell in enumerate(cells) if cell[0] < right and left < cell[1]), at
-                )
+                below = (n for n, cell in enumerate(cells) if cell[0] < right and left < cell[1])
+                at = next(below, at)
             if at < len(cells):
                 above = cells.pop(at)
-                left, right = min(left, above[0]), max(right, above[1])
                 text = above[2] + glue(above[2], text).replace("\n", "") + text
+                left, right = min(left, above[0]), max(right, above[1])
             cells.append((left, right, text))
     return sorted(cells)
+
+
+def _signed(row: list[_Segment]) -> list[_Cell]:
+    """The cells of a line; a sign of a currency or percent joins its number, at whose place it is.
+
+    Where signs have columns of their own, other rows have none.
+    """
+    segments = list(_cells(row))
+    texts = [_SIGNED.sub(lambda match: match[1] or match[2], segment.text) for segment in segments]
+    cells: list[_Cell] = []
+    for joined in with_signs([GridCell(1, 1, text) for text in texts]):
+        own, segments = segments[: joined.columns], segments[joined.columns :]
+        main = max(own, key=lambda one: len(_DIGIT.findall(one.text)))
+        cells.append((main.left, main.right, joined.text))
+    return cells
 
 
 def _grouped(rows: list[list[_Segment]], rules: Sequence[Rule]) -> list[list[list[_Segment]]]:
@@ -560,21 +585,21 @@ def _joined(cells: list[GridCell]) -> str:
 
 def _column_edges(rows: list[list[_Segment]]) -> list[float]:
     """The places between the columns of a table, which no cell crosses, or hardly a cell."""
-    wide = [row for row in rows if len(row) > 1]
+    wide = [_signed(row) for row in rows if len(row) > 1]
     edges = _free_places(wide, 0)
     if len(edges) + 1 < max(map(len, wide), default=0):
         edges = _free_places(wide, int(0.12 * len(wide)))
     return edges
 
 
-def _free_places(rows: list[list[_Segment]], allowed: int) -> list[float]:
+def _free_places(rows: list[list[_Cell]], allowed: int) -> list[float]:
     """The places that at most `allowed` cells cross, between the first column and the last."""
     changes: Counter[float] = Counter()
     for row in rows:
-        for one in row:
-            changes[one.left] += 1
-            changes[one.right] -= 1
-    first = median(row[0].left for row in rows) if rows else 0
+        for left, right, _ in row:
+            changes[left] += 1
+            changes[right] -= 1
+    first = median(row[0][0] for row in rows if row) if rows else 0
     edges: list[float] = []
     depth, begin, is_inside = 0, 0.0, True
     for place in sorted(changes):
@@ -680,7 +705,7 @@ def glue(before: str, after: str) -> str:
 
 def _text_of(words: list[Word]) -> str:
     """Write words of one line with spaces, with raised and lowered words in plain notation."""
-    size = max(word.size for word in words)
+    size = _main_size(words)
     large = [word for word in words if word.size > 0.85 * size]
     base = median(word.base for word in large)
     text, last = "", None
