@@ -26,6 +26,7 @@ from graphreader.ingestion.loading.ocr import read_picture
 from graphreader.ingestion.loading.parser_process import FileParser, parse
 from graphreader.ingestion.loading.pdf import read_pdf
 from graphreader.ingestion.loading.records import read_json
+from graphreader.ingestion.loading.rtf import read_rtf
 from graphreader.ingestion.loading.sheets import read_table, read_workbook
 from graphreader.ingestion.loading.slides import read_pptx
 from graphreader.ingestion.loading.word import read_docx
@@ -164,6 +165,7 @@ READERS: dict[str, Callable[[bytes, str], Content]] = {
     ".pptm": read_pptx,
     ".pptx": read_pptx,
     ".rst": read_text,
+    ".rtf": read_rtf,
     ".srt": read_text,
     ".tex": read_text,
     ".tsv": read_table,
