@@ -106,9 +106,14 @@ def test_two_columns(shift: int) -> None:
     assert found == [one_line(LEFT), one_line(RIGHT)]
 
 
-def test_three_columns() -> None:
+# The columns may begin at other heights, as below a heading within one of them.
+@pytest.mark.parametrize("shifts", [(0, 0, 0), (0, 6, 0), (0, 6, 3)])
+def test_three_columns(shifts: tuple[int, int, int]) -> None:
     parts = [LEFT, RIGHT, THIRD]
-    page = "".join(lines(40 + 185 * number, 700, part) for number, part in enumerate(parts))
+    page = "".join(
+        lines(40 + 185 * number, 700 - shift, part)
+        for number, (shift, part) in enumerate(zip(shifts, parts, strict=True))
+    )
 
     assert text_of(drawn(page)).split("\n\n") == [one_line(part) for part in parts]
 

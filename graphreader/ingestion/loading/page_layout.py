@@ -38,6 +38,7 @@ _GUTTER = 0.6  # em; the least width of the space between columns
 _WORD_SPACE = 0.17  # em; the least gap of words in which no space is written
 _LEAST_ROWS = 2
 _MOST_LINES = 12  # of a table's row
+_LEAST_LINES = 4  # of each of three columns of prose, or more
 _PROSE_WORDS = 3.0  # words of a line of prose, on average
 _MARKER = re.compile(
     r"(?:[•◦▪‣●○■□–*·☐☑☒✓➢\-]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]|[①-⑳]|\[(?:\d{1,3}|[ x])\]"
@@ -352,6 +353,8 @@ def _columns(
 ) -> tuple[list[_Segment], list[_Segment]] | None:
     """Part a region into two columns of text, None if it has no two of them."""
     segments = [one for band in bands for one in band]
+    if len(gutters) > 1 and _are_prose_columns(segments, gutters):
+        return _sides(segments, gutters[0])
     best: tuple[float, tuple[list[_Segment], list[_Segment]]] | None = None
     for gutter in gutters:
         left, right = _sides(segments, gutter)
@@ -363,6 +366,20 @@ def _columns(
             if best is None or weight > best[0]:
                 best = weight, (left, right)
     return best[1] if best else None
+
+
+def _are_prose_columns(segments: list[_Segment], gutters: list[Interval]) -> bool:
+    """Whether all parts between several gutters are columns of prose, each with its paragraphs."""
+    columns = []
+    for gutter in gutters:
+        left, segments = _sides(segments, gutter)
+        columns.append(_rows(left))
+    columns.append(_rows(segments))
+    return (
+        min(map(len, columns)) >= _LEAST_LINES
+        and all(map(_is_prose, columns))
+        and not any(_has_common_rows(*pair) for pair in pairwise(columns))
+    )
 
 
 def _are_columns(left: list[_Segment], right: list[_Segment]) -> bool:
