@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from graphreader.documents import Place, Skipped
 from graphreader.errors import DocumentError, UsageError
 from graphreader.ingestion.loading.content import Content, clean, join_parts, optional_package
-from graphreader.ingestion.loading.page_layout import PageLine, Word, lines_of_page, text_of_lines
+from graphreader.ingestion.loading.page_layout import lines_of_page, text_of_lines
+from graphreader.ingestion.loading.page_segments import PageLine, Word
 from graphreader.ingestion.loading.parser_process import MAX_OCR_SECONDS
 
 Pixels = NDArray[np.uint8]

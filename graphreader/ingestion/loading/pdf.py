@@ -17,15 +17,10 @@ from graphreader.ingestion.loading.content import (
     optional_package,
 )
 from graphreader.ingestion.loading.ocr import Pixels, Recognizer
-from graphreader.ingestion.loading.page_layout import (
-    PageLine,
-    glue,
-    lines_of_page,
-    runs_on,
-    text_of_lines,
-    without_edges,
-)
+from graphreader.ingestion.loading.page_layout import lines_of_page, runs_on, text_of_lines
+from graphreader.ingestion.loading.page_segments import PageLine, glue
 from graphreader.ingestion.loading.pdf_page import Comment, PageParts, parts_of_page
+from graphreader.ingestion.loading.running_heads import without_edges
 
 _METADATA = {
     "title": "Title",

@@ -13,7 +13,7 @@ from typing import Any
 
 import regex
 
-from graphreader.ingestion.loading.page_layout import Rule, Word
+from graphreader.ingestion.loading.page_segments import Rule, Word
 
 Box = tuple[float, float, float, float]
 """Left, bottom, right and top in points."""
