@@ -194,13 +194,12 @@ def test_numbers_of_styles() -> None:
         (28, "lowerLetter", "bb"),
         (4, "upperRoman", "IV"),
         (7, "decimalZero", "07"),
-        (7, "00", "007"),
         (1, "ordinalText", "First"),
         (42, "ordinalText", "Forty-second"),
         (20, "ordinalText", "Twentieth"),
         (12, "cardinalText", "Twelve"),
         (11, "ordinal", "11th"),
-        (3, "chicago", "‡"),
+        (3, "decimalFullWidth", "3"),
         (21, "chineseCountingThousand", "二十一"),
         (2, "decimalEnclosedCircle", "②"),
         (3, "russianLower", "в"),
@@ -425,15 +424,17 @@ def test_values_of_charts() -> None:
     drawing = '<a:graphicData><c:chart r:id="r1"/></a:graphicData>'
     days = f"<c:numRef><c:formatCode>m/d/yyyy</c:formatCode>{points('39448')}</c:numRef>"
     shares = f"<c:numRef><c:formatCode>0.0%</c:formatCode>{points('0.125')}</c:numRef>"
+    prices = f"<c:numRef><c:formatCode>$#,##0.00</c:formatCode>{points('1250')}</c:numRef>"
     whole = f"<c:numRef>{points('4.4000000000000004', 'n/a')}</c:numRef>"
     body = f"<w:p>{run(DRAWN.format(drawing))}</w:p>"
     charts = [
         text(body, ("chart", "c.xml"), **{"word/c.xml": CHART.format(*both)})
-        for both in ((days, shares), (points("a", "b"), whole))
+        for both in ((days, shares), (days, prices), (points("a", "b"), whole))
     ]
 
     assert charts == [
         "Ducks\n\n| Wild\n2008-01-01 | 12.5%",
+        "Ducks\n\n| Wild\n2008-01-01 | $1,250.00",
         "Ducks\n\n| Wild\na | 4.4\nb | n/a",
     ]
 
@@ -512,6 +513,45 @@ def test_signs() -> None:
     )
     assert symbol("Symbol", 0xF0A3) == "≤"
     assert symbol("Webdings", 0xF0A3) == "•"
+
+
+# A field without its end hides nothing, whatever part it stands in; a deleted end is an end.
+def test_broken_fields() -> None:
+    begin, separate, end = (run(FIELD.format(one)) for one in ("begin", "separate", "end"))
+    page = begin + run("<w:instrText> PAGE </w:instrText>")
+    deleted = "<w:del>{}</w:del>"
+    unclosed = f"<w:p>{page}{run('One.')}</w:p>" + paragraph("Two.")
+    removed = f"<w:p>{page}{deleted.format(separate + run('7') + end)}{run('Three.')}</w:p>"
+    opened = f"<w:p>{deleted.format(begin)}{separate}{run('Four.')}{end}</w:p>"
+    row = f"<w:tr><w:trPr><w:del/></w:trPr><w:tc><w:p>{end}</w:p></w:tc></w:tr>"
+    in_row = f"<w:p>{page}</w:p><w:tbl>{row}</w:tbl>" + paragraph("Five.")
+    margin = '<w:sectPr><w:headerReference r:id="r1"/></w:sectPr>'
+    header = {"word/header1.xml": f"<w:hdr {NAMES}><w:p>{run('Draft')}{page}</w:p></w:hdr>"}
+    comment = f'<w:comment w:id="3"><w:p>{run("Why?")}{page}</w:p></w:comment>'
+    cited = f"<w:p>{run(REFERENCE.format('comment', 3))}{run('Six.')}</w:p>" + paragraph("Seven.")
+
+    assert text(unclosed) == "One.\n\nTwo."
+    assert text(removed + opened) == "Three.\n\nFour."
+    assert text(in_row) == "Five."
+    assert text(paragraph("Joan.") + margin, ("header", "header1.xml"), **header) == (
+        "Header: Draft\n\nJoan."
+    )
+    assert text(cited, comments=comment) == "Six.\n\n[Comment: Why?]\n\nSeven."
+
+
+# The line of a paragraph whose end is deleted stays before a table, in its cell, and at the end.
+def test_deleted_ends() -> None:
+    ending = paragraph("One", "", "<w:rPr><w:del/></w:rPr>")
+    body = ending + table([paragraph("a") + ending, paragraph("b")]) + ending
+
+    assert text(body) == "One\n\na One | b\n\nOne"
+
+
+# A comment to which no text refers is counted.
+def test_comments_of_nothing() -> None:
+    comments = f'<w:comment w:id="1">{paragraph("Too high?")}</w:comment>'
+
+    assert skipped(paragraph("Joan."), comments=comments) == ["1 comment"]
 
 
 # Other Office files of Word are read, the strict variant too; an old file is refused.
@@ -627,7 +667,7 @@ def test_circles_and_repeats() -> None:
     )
 
     with pytest.raises(ValueError, match="nested too deeply"):
-        text(f"<w:p>{begin * 200}</w:p>")
+        text(f"<w:p>{begin * 200}{run(FIELD.format('end')) * 200}</w:p>")
     levels = many.format(*range(20_000))
     lists = definition(1, levels) + NUM.format(1, 1, "")
     assert text(numbered("Joan.") * 2_000, numbering=lists).count("Joan.") == 2_000

@@ -225,7 +225,7 @@ def _level(element: Element) -> tuple[int, _Level]:
     style, start = element.find(f"{W}pStyle"), _value(element, "start")
     level = _Level(
         start=0 if start is None else start,
-        format="decimal" if formats is None else _format(formats),
+        format="decimal" if formats is None else formats.get(f"{W}val", "decimal"),
         text="" if text is None else text.get(f"{W}val", "")[:_LONGEST_LABEL],
         restart=_value(element, "lvlRestart"),
         is_decimal=bool(is_on(element.find(f"{W}isLgl"))),
@@ -236,12 +236,6 @@ def _level(element: Element) -> tuple[int, _Level]:
     if fonts is not None:
         level.text = with_symbols(level.text, fonts.get(f"{W}ascii", ""))
     return number_of(element.get(f"{W}ilvl")) or 0, level
-
-
-def _format(element: Element) -> str:
-    """The name of a format; "custom" ("001, 002, ...") as a row of zeros."""
-    example = re.match(r"0+(?=1,)", element.get(f"{W}format", ""))
-    return str(example[0][:9] if example else element.get(f"{W}val", "decimal"))
 
 
 def _counted(numbers: _Numbers, at: int) -> str:
@@ -272,23 +266,12 @@ def _counted(numbers: _Numbers, at: int) -> str:
     return f"{label} " if label else ""
 
 
-_KATAKANA = (
-    "アイウエオカキクケコサシスセソタチツテトナニヌネノハヒフヘホマミムメモヤユヨラリルレロワヲン"
-)
-_IROHA = (
-    "イロハニホヘトチリヌルヲワカヨタレソツネナラムウヰ"
-    "ノオクヤマケフコエテアサキユメミシヱヒモセスン"
-)
 _ALPHABETS = {
     "lowerLetter": "abcdefghijklmnopqrstuvwxyz",
     "upperLetter": "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     "russianLower": "абвгдежзиклмнопрстуфхцчшщэюя",
     "russianUpper": "АБВГДЕЖЗИКЛМНОПРСТУФХЦЧШЩЭЮЯ",
-    "chicago": "*†‡§",
     "ideographTraditional": "甲乙丙丁戊己庚辛壬癸",
-    "ideographZodiac": "子丑寅卯辰巳午未申酉戌亥",
-    **dict.fromkeys(("aiueo", "aiueoFullWidth"), _KATAKANA),
-    **dict.fromkeys(("iroha", "irohaFullWidth"), _IROHA),
     "ganada": "가나다라마바사아자차카타파하",
 }
 _CIRCLES = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
@@ -330,8 +313,6 @@ def written(number: int, kind: str) -> str:
             return _in_words(number, is_ordinal=kind == "ordinalText")
         case _ if kind.startswith("decimalEnclosedCircle") and 0 < number <= len(_CIRCLES):
             return _CIRCLES[number - 1]
-        case "decimalFullWidth":
-            return "".join(chr(ord(one) + 0xFEE0) for one in str(number))
         case _ if kind in _CHINESE_FORMATS and 0 < number < 100:
             tens, units = divmod(number, 10)
             ten = ("" if tens < 2 else _CHINESE[tens]) + ("十" if tens else "")
@@ -340,8 +321,6 @@ def written(number: int, kind: str) -> str:
             times, at = divmod(number - 1, len(_ALPHABETS[kind]))
             if times < _MOST_LETTERS:
                 return _ALPHABETS[kind][at] * (times + 1)
-        case _ if kind.startswith("0"):
-            return str(number).zfill(len(kind) + 1)
     return str(number)
 
 

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import date, timedelta
 from html import escape
 from typing import Any
 from urllib.parse import unquote
@@ -22,6 +21,7 @@ from graphreader.documents import Skipped
 from graphreader.errors import DocumentError
 from graphreader.ingestion.loading.archives import open_archive
 from graphreader.ingestion.loading.lists import number_of
+from graphreader.ingestion.loading.number_formats import shown_number
 
 _SCHEMAS = "http://schemas.openxmlformats.org"
 W = f"{{{_SCHEMAS}/wordprocessingml/2006/main}}"
@@ -37,7 +37,6 @@ _STRICT = re.compile(  # names of the strict variant of ISO 29500
     rb"http://purl\.oclc\.org/ooxml/(wordprocessingml|presentationml|drawingml|officeDocument)/"
 )
 _LONGEST_ADDRESS = 2_000  # characters of a link
-_LAST_DAY = 2_958_466  # the year 10000
 _MOST_VALUES = 100_000  # of a chart
 _FILE_NAME = re.compile(
     r".*\.(?:bmp|emf|gif|jpe?g|png|svg|tiff?|webp|wmf)|\S+\.\w{3,4}", re.IGNORECASE
@@ -230,16 +229,11 @@ def _points(element: Element | None) -> dict[str, str]:
 
 
 def _value(written: str, form: str) -> str:
-    """A stored value as it is shown: dates, percentages and numbers without a tail of digits."""
+    """A stored value as a cell shows it; a word stays as it is."""
     try:
-        number = float(written)
+        return shown_number(float(written), form)
     except ValueError:
         return written
-    letters = re.sub(r'"[^"]*"|\[[^\]]*\]|\\.|General', "", form)
-    if re.search("[dmy]", letters, re.IGNORECASE) and 1 <= number < _LAST_DAY:
-        return (date(1899, 12, 30) + timedelta(int(number))).isoformat()
-    percent = "%" in form
-    return f"{number * 100 if percent else number:.{12 if percent else 15}g}{'%' * percent}"
 
 
 def _diagram(root: Element) -> str:

@@ -47,7 +47,7 @@ _POSITIONS = {"superscript": "sup", "subscript": "sub"}
 _DELETED = ("deletion", "deletions", "left out: tracked changes are read as accepted")
 _HIDDEN = ("hidden passage", "hidden passages", "not read: Word does not show it")
 _STRUCK = ("struck passage", "struck passages", "left out as deleted")
-_FIELD = ("EQ field", "EQ fields", "not read: its formula is drawn by Word")
+_NOWHERE = ("comment", "comments", "not read: no text that is read refers to it")
 _INSERTED = ("inserted file", "inserted files", "not read: save it as a file of its own")
 
 _TRANSPARENT = {  # elements of which only the content counts
@@ -130,7 +130,7 @@ class _Document:
         self._pending: dict[str, list[str]] = {kind: [] for kind in self._notes}
         self._numbers = Counter[str]()  # of the notes of a kind
         self._out: list[str] = []
-        self._fields = Fields()
+        self._fields = Fields(root, self.counts)
         self._carried: list[str] = []  # of a paragraph whose end is deleted
         self._columns = 1  # of the innermost table row
         self._has_page_number = False
@@ -144,10 +144,10 @@ class _Document:
                 kinds[relation.kind][relation.target] = None
         headers, footers = (self._margins(kind, list(parts)) for kind, parts in kinds.items())
         for body in self._root.iterfind(f"{W}body"):
-            self._blocks(body)
+            self._story(body)
         self._out += footers
         self._write_notes()
-        self.counts[_FIELD] += self._fields.without_result
+        self.counts[_NOWHERE] += len(self._comments)
         return "".join(headers + self._out)
 
     def _part(self, kind: str) -> Element | None:
@@ -170,7 +170,8 @@ class _Document:
             root = self._package.optional_root(part, self.counts)
             self._relations, self._out = self._package.relations(part), []
             self._has_page_number = False
-            self._blocks(() if root is None else root)
+            if root is not None:
+                self._story(root)
             text = " ".join(read_html("".join(self._out).encode(), kind).text.split())
             is_number = self._has_page_number and len(text) < _SHORTEST_HEADER
             if re.search(r"[^\W\d]|\d{4}", text) and not is_number:
@@ -185,10 +186,29 @@ class _Document:
             self._relations = self._package.relations(office.of_kind(self._of_main, f"{kind}s"))
             for number in numbers:
                 self._out.append(f'<div id="{self._cited[kind, number][0]}">')
-                self._blocks(self._notes[kind][number])
+                self._story(self._notes[kind][number])
                 self._out.append("</div>")
 
     # Blocks
+
+    def _story(self, story: Element) -> None:
+        """Write a text of its own, within which fields and lines end."""
+        outer = self._fields, self._carried
+        self._fields, self._carried = Fields(story, self.counts), []
+        self._blocks(story)
+        self._end_line()
+        self._fields, self._carried = outer
+
+    def _end_line(self) -> None:
+        """Write the line that no paragraph goes on with."""
+        if self._carried:
+            self._out += ("<p>", *self._carried, "</p>")
+            self._carried.clear()
+
+    def _pass_over(self, element: Element) -> None:
+        """Follow the fields that begin or end in an element that is not read."""
+        for character in element.iter(f"{W}fldChar"):
+            self._fields.take(character, [])
 
     def _blocks(self, parent: Element | tuple[()]) -> None:
         for child in parent:
@@ -196,11 +216,14 @@ class _Document:
             if tag == f"{W}p":
                 self._paragraph(child)
             elif tag == f"{W}tbl":
+                self._end_line()
                 self._table(child)
             elif tag == f"{W}sdt":
                 self._blocks(_child(child, "sdtContent"))
             elif tag in _TRANSPARENT:
                 self._blocks(child)
+            elif tag in _REMOVED:
+                self._pass_over(child)
             elif tag == office.ALTERNATIVES:
                 self._blocks(office.shown_alternative(child))
             elif tag == f"{W}altChunk":
@@ -227,7 +250,7 @@ class _Document:
             if isinstance(one, str):
                 self._out.append(one)
             else:
-                self._blocks(one)
+                self._story(one)
 
     def _tag(self, properties: Element | None, style: Style, label: str, text: str) -> str:
         """The element of a paragraph: a heading, a line of a list, or a paragraph."""
@@ -246,6 +269,7 @@ class _Document:
             properties = row.find(f"{W}trPr")
             if properties is not None and properties.find(f"{W}del") is not None:
                 self.counts[_DELETED] += 1
+                self._pass_over(row)
                 continue
             before, after = _number(properties, "gridBefore"), _number(properties, "gridAfter")
             cells = list(_within(row, f"{W}tc"))
@@ -258,6 +282,7 @@ class _Document:
                 upper = above.get(column)
                 width = max(1, _number(own, "gridSpan"))
                 if merge is not None and merge.get(f"{W}val") != "restart" and upper:
+                    self._pass_over(cell)
                     upper.rows += 1
                     self._out[upper.at] = upper.tag()
                     open_cells[column] = upper
@@ -268,6 +293,7 @@ class _Document:
                     open_cells[column] = new
                 self._out.append(new.tag())
                 self._blocks(cell)
+                self._end_line()
                 self._out.append("</td>")
                 column += width
             above = open_cells
@@ -291,6 +317,7 @@ class _Document:
             elif tag in _REMOVED:
                 if tag == f"{W}del" and child.find(f".//{W}delText") is not None:
                     self._leave_out(line, _DELETED)
+                self._pass_over(child)
             elif tag == f"{W}sdt":
                 self._control(child, line, style)
             elif tag in (f"{M}oMath", f"{M}oMathPara"):
@@ -402,9 +429,11 @@ class _Document:
         if comment is None:
             return
         inner = _WrittenLine()
+        outer, self._fields = self._fields, Fields(comment, self.counts)
         for one in comment.iter(f"{W}p"):
             self._inline(one, inner, self._styles.of(None, "rStyle"))
             inner.add(" ")
+        self._fields = outer
         author = " ".join(comment.get(f"{W}author", "").split())
         by = f" by {escape(author)}" if author else ""
         line.after.append(f"<p>[Comment{by}: {inner.html().strip()}]</p>")

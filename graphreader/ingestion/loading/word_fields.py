@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from html import escape
 
 from graphreader.ingestion.loading.lists import number_of
-from graphreader.ingestion.loading.office import Element, W, is_on
+from graphreader.ingestion.loading.office import Counts, Element, W, is_on
 
 _LONGEST_CODE = 5_000  # characters of a field
 _DEEPEST = 100  # levels of fields
 _PAGE_FIELDS = ("PAGE", "NUMPAGES", "SECTIONPAGES")
+_NO_RESULT = ("EQ field", "EQ fields", "not read: its formula is drawn by Word")
 _LINK = re.compile(r'HYPERLINK\s+"(https?://[^"\s]{1,1000}|mailto:[^"\s]{1,1000})"')
 
 
@@ -25,14 +26,23 @@ class _Field:
 
 
 class Fields:
-    """The open fields of a document, the innermost last; they may go on over paragraphs.
+    """The open fields of a story, the innermost last; they may go on over paragraphs.
 
-    `without_result` counts formulas (EQ), which Word draws from their code.
+    A story is the main text, a header, a note, a comment or a text box. A field that its story
+    does not end hides nothing. `counts` gets formulas (EQ), which Word draws from their code.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, story: Element, counts: Counts) -> None:
         self._open: list[_Field] = []
-        self.without_result = 0
+        self._counts = counts
+        unclosed: list[Element] = []
+        for character in story.iter(f"{W}fldChar"):
+            kind = character.get(f"{W}fldCharType")
+            if kind == "begin":
+                unclosed.append(character)
+            elif kind == "end" and unclosed:
+                unclosed.pop()
+        self._unclosed = set(unclosed)
 
     @property
     def is_shown(self) -> bool:
@@ -52,7 +62,7 @@ class Fields:
     def take(self, character: Element, line: list[str]) -> None:
         """Begin a field, its result, or its end; the line of HTML gets its link or value."""
         kind = character.get(f"{W}fldCharType")
-        if kind == "begin":
+        if kind == "begin" and character not in self._unclosed:
             if len(self._open) == _DEEPEST:
                 raise ValueError("fields that are nested too deeply")
             self._open.append(_Field(form=_form_value(character)))
@@ -67,7 +77,7 @@ class Fields:
             if link and one.line is line:
                 line.insert(one.start, f'<a href="{escape(link[1])}">')
                 line.append("</a>")
-            self.without_result += not one.is_result and one.code.split()[:1] == ["EQ"]
+            self._counts[_NO_RESULT] += not one.is_result and one.code.split()[:1] == ["EQ"]
 
 
 def is_page_number(code: str) -> bool:
