@@ -47,6 +47,52 @@ def test_tables(table: str, text: str) -> None:
     assert read_table(table.encode(), "a.csv").text.split("\n\n") == text.split("|")
 
 
+# Equal values side by side are all kept, and equal names are numbered, unless they are values.
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        ("1,red,red,blue\n", "1; red; red; blue."),
+        ("Bob,no,no,no\nAnn,no,yes,no\n", "Bob; no; no; no.|Ann; no; yes; no."),
+        ("Name,Notes,Notes\nAnn,yes,yes\n",
+         "Name; Notes; Notes.|Name: Ann; Notes: yes; Notes 2: yes."),
+    ],
+)  # fmt: skip
+def test_equal_values(table: str, text: str) -> None:
+    assert read_table(table.encode(), "a.csv").text.split("\n\n") == text.split("|")
+    rows = [line.split(",") for line in table.split()]
+    body = "".join(row(number, *values) for number, values in enumerate(rows, 1))
+    assert read_workbook(xlsx({"A": body}), "a").text.split("\n\n")[1:] == text.split("|")
+
+
+# The first row of a table is not a second line of its header, although that has spaces.
+@pytest.mark.parametrize(
+    ("table", "sentences"),
+    [
+        (",role,city,born\nAnn,boss,Oslo,\nBob,clerk,Voss,1990\n",
+         "Ann; role: boss; city: Oslo.|Bob; role: clerk; city: Voss; born: 1990."),
+        ("Station,Remark,Remark,Height\nVoss,dry,cold,\nMo,wet,warm,12\n",
+         "Station: Voss; Remark: dry; Remark 2: cold.|"
+         "Station: Mo; Remark: wet; Remark 2: warm; Height: 12."),
+    ],
+)  # fmt: skip
+def test_first_rows(table: str, sentences: str) -> None:
+    assert read_table(table.encode(), "a.csv").text.split("\n\n")[1:] == sentences.split("|")
+    rows = [[one or None for one in line.split(",")] for line in table.split()]
+    body = "".join(row(number, *values) for number, values in enumerate(rows, 1))
+    assert read_workbook(xlsx({"A": body}), "a").text.split("\n\n")[2:] == sentences.split("|")
+
+
+# A single value has the name of its column, except in the first: that is a line between the rows.
+def test_single_values() -> None:
+    table = "Name,Phone,City,Country\nAnn,5,Oslo,Norway\n,,,Chile\nFriends\nBob,6,Mo,Sweden\n"
+    kept = ["Country: Chile.", "Friends"]
+    lines = read_table(table.encode(), "a.csv").text.split("\n\n")
+    assert lines[2:4] == [kept[0], f"{kept[1]}."]
+    rows = [[one or None for one in line.split(",")] for line in table.split()]
+    body = "".join(row(number, *values) for number, values in enumerate(rows, 1))
+    assert read_workbook(xlsx({"A": body}), "a").text.split("\n\n")[3:5] == kept
+
+
 # The rows of a table are facts without a model, and a large table is read in linear time.
 def test_rows_are_facts() -> None:
     table = "Station,Height,Opened\n" + "".join(f"Voss {n},{n},1890\n" for n in range(100_000))
@@ -208,6 +254,12 @@ def test_sheets() -> None:
             [("Mill", "Wheels", "Owners"), (5, 5, 5), ("yes", "yes", "yes"), (7, 7, None)],
             ["Mill: 5; Wheels: 5; Owners: 5.", "Mill: yes; Wheels: yes; Owners: yes."],
         ),
+        (  # a second table of words behind a blank row, and a signature
+            [("Item", "Price"), ("A", 5), ("B", 7), (), ("Person", "Role"), ("Ann", "boss"), (),
+             ("Prepared by", "Ann Holm")],
+            ["Item: B; Price: 7.", "Person; Role.", "Person: Ann; Role: boss.",
+             "Prepared by; Ann Holm."],
+        ),
         (  # a header behind a blank row, with names above the last of their columns
             [("In crowns", None, "2021", None, None, "2020"),
              (None, "Rent", "Coal", None, "Rent", "Coal"), (),
@@ -290,6 +342,9 @@ def test_what_is_not_read() -> None:
     [
         (1 / 3, "General", "0.333333333333"),
         (1e20, "General", "1E+20"),
+        (4111111111111111, "0", "4111111111111111"),
+        (4111111111111111, "#,##0", "4,111,111,111,111,111"),
+        (1e21, "0", "1E+21"),
         (-1250.5, "#,##0.00_);[Red]\\(#,##0.00\\)", "(1,250.50)"),
         (0, '_($* #,##0_);_($* (#,##0);_($* "-"??_);_(@_)', "$-"),
         (12.5, "#,##0.00 [$€-407]", "12.50 €"),
@@ -356,6 +411,23 @@ def test_hostile_workbooks(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with pytest.raises(DocumentError, match="cut it into smaller"):
             read_workbook(xlsx({"A": rows}, files={**strings, "xl/b.xml": long}), "a.xlsx")
+
+
+# A row in two pieces is one row; a cell that names no shared string is blank, the others are read.
+def test_broken_rows() -> None:
+    body = (
+        f'<row r="1">{cell("B1", "Height")}</row><row r="1">{cell("A1", "Station")}</row>'
+        + row(2, "Voss", 56)
+        + f'<row r="3">{cell("A3", "Mo")}<c r="B3" t="s"><v>-</v></c></row>'
+    )
+    content = read_workbook(xlsx({"A": body}), "a")
+
+    assert content.text.split("\n\n")[1:] == [
+        "Station; Height.",
+        "Station: Voss; Height: 56.",
+        "Station: Mo.",
+    ]
+    assert content.skipped == ()
 
 
 # The formats of other programs are read by calamine, with a note about what it does not give.

@@ -63,7 +63,8 @@ def shown_number(value: float, code: str, epoch_1904: bool = False) -> str:
             plain_number(value) if kind == "@" else text for kind, text in section.tokens
         )
         return words if code != "@" else plain_number(value)
-    if "/" in kinds or abs(value) >= 1e15:
+    most = 1e21 if kinds in ("0", "0,0") else 1e15  # "0" and "#,##0" are often numbers of cards
+    if "/" in kinds or abs(value) >= most:
         return plain_number(value)
     return _number(value, section)
 

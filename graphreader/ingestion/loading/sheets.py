@@ -6,7 +6,7 @@
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import date, datetime, time, timedelta
 from io import BytesIO, StringIO
 from itertools import chain, islice, pairwise
@@ -70,7 +70,7 @@ def read_table(data: bytes, shown: str) -> Content:
     header = _header(table, 1) or TableHeader(0, 0, {})
     for at, (number, row) in enumerate(chain(first, rows)):
         names = header.names if at >= header.end else {}
-        text.add(_sentence(row, names), f"row {number}")
+        text.add(_sentence(_once(row) if at < header.end - 1 else row, names), f"row {number}")
     return text.content(encoding=plain.encoding, skipped=plain.skipped, notes=plain.notes)
 
 
@@ -162,23 +162,26 @@ def _delimiter(sample: str) -> str:
 
 def _sentence(row: Row, names: Mapping[int, str]) -> str:
     """A row as a sentence; a single value in the first of many columns is a line by itself."""
-    if len(row) == 1 and len(names) > 2:
+    if len(row) == 1 and 1 in row and len(names) > 2:
         names = {}
-    if names:
-        values = [f"{name}: {one}" if (name := names.get(at)) else one for at, one in row.items()]
-    else:  # names of a header that stand in each of the columns below them, once
-        pairs = pairwise(["", *row.values()])
-        values = [one for before, one in pairs if one != before or _VALUE.fullmatch(one)]
+    values = (f"{name}: {one}" if (name := names.get(at)) else one for at, one in row.items())
     sentence = "; ".join(values)
     return sentence if sentence.endswith(_SENTENCE_END) else f"{sentence}."
+
+
+def _once(row: Row) -> Row:
+    """An upper line of a header, where a text repeated in all of its columns stands once."""
+    pairs = pairwise([(0, ""), *row.items()])
+    return {at: one for (_, left), (at, one) in pairs if one != left or _VALUE.fullmatch(one)}
 
 
 def _header(rows: Sequence[Row], fewest: int = 2) -> TableHeader | None:
     """The header among the first rows of a table, None if it has none.
 
     It is the first row with at least half as many values as most rows have, if these are names:
-    words that differ from each other, or years above other numbers. A header of several lines has
-    spaces in one line where the next has names.
+    words, or years above other numbers. A header of several lines has spaces, or a name repeated,
+    in one line where the next has names above numbers. Names that stay equal are numbered, unless
+    they are values of the rows below.
     """
     if not rows:
         return None
@@ -190,26 +193,53 @@ def _header(rows: Sequence[Row], fewest: int = 2) -> TableHeader | None:
         return None
     end = start + 1
     names = dict(rows[start])
+    left = min(set().union(*rows[start:]))  # the column of labels, often without a name
     while end - start < _MOST_LINES and end < len(rows) - 1:
         below = rows[end]
-        is_part = len(set(names.values())) < len(names) or below.keys() - names.keys()
-        numbers = any(map(_has_values, rows[end + 1 : start + _MOST_LINES + 1]))
-        if not (is_part and len(below) > 1 and _are_names(rows, end) and numbers):
+        parts = (_repeated(names) | (below.keys() - names.keys())) - {left}
+        label, upper_label = below.get(left, ""), names.get(left, "")
+        is_row = label and upper_label not in ("", label) and not _has_values(below)
+        under = rows[end + 1 : start + _MOST_LINES + 1]
+        if label and label != upper_label:  # a row of words looks like a line of the header
+            under = [_only(row, parts) for row in under]
+        is_line = parts and not is_row and len(below) > 1 and _are_names(rows, end)
+        if not (is_line and _has_values(*under)):
             break
         names = _joined(names, below)
         end += 1
     upper = rows[start - 1] if start else {}
-    left = min(min(row) for row in rows[end:]) if rows[end:] else 0
     used = set().union(*rows[end:]) - names.keys() - {left}
-    is_lower = len(set(names.values())) < len(names) or not used.isdisjoint(upper)
+    is_lower = _repeated(names) or not used.isdisjoint(upper)
     if is_lower and len(upper) > 1 and _are_names(rows, start - 1):
         start -= 1
         names = _joined(upper, names)
-    if len(set(names.values())) < len(names):
+    repeated = _repeated(names)
+    if repeated and (_is_one(names) or _are_values(_only(names, repeated), rows[end:])):
         return None
-    return TableHeader(
-        start, end, {at: name[:MAX_NAME].rstrip(" :：") for at, name in names.items()}
-    )
+    names = {at: name[:MAX_NAME].rstrip(" :：") for at, name in names.items()}
+    return TableHeader(start, end, _numbered(names))
+
+
+def _repeated(names: Row) -> set[int]:
+    """The columns whose names other columns have, too."""
+    counts = Counter(names.values())
+    return {at for at, name in names.items() if counts[name] > 1}
+
+
+def _numbered(names: Row) -> Row:
+    """Tell equal names apart: "Notes", "Notes 2"."""
+    counts: Counter[str] = Counter()
+    numbered: Row = {}
+    for at, name in names.items():
+        counts[name] += 1
+        numbered[at] = f"{name} {counts[name]}" if counts[name] > 1 else name
+    return numbered
+
+
+def _are_values(names: Row, rows: Sequence[Row]) -> bool:
+    """Whether equal words of a first row are values of its columns: they are in other rows, too."""
+    words = set(names.values())
+    return not rows or any(row.get(at) in words for row in rows for at in names)
 
 
 def _are_names(rows: Sequence[Row], at: int) -> bool:
@@ -240,8 +270,12 @@ def _is_one(row: Row) -> bool:
     return len(set(row.values())) == 1
 
 
-def _has_values(row: Row) -> bool:
-    return any(_VALUE.fullmatch(cell) for cell in row.values())
+def _has_values(*rows: Row) -> bool:
+    return any(_VALUE.fullmatch(cell) for row in rows for cell in row.values())
+
+
+def _only(row: Row, columns: Set[int]) -> Row:
+    return {at: cell for at, cell in row.items() if at in columns}
 
 
 def _joined(upper: Row, lower: Row) -> Row:
@@ -288,10 +322,14 @@ def _add_sheet(text: _Text, sheet: Sheet) -> None:
     text.add(sheet.name, f"sheet {sheet.name}", level=1)
     lines: list[_SheetLine] = []
     table: TableHeader | None = None
+    numbers: set[int] = set()  # the columns that have some
     blocks = list(_blocks(list(sheet.rows.items()), sheet)) if sheet.rows else []
     for block in _with_headers(blocks):
         header = _header([row for _, row in block[:FIRST_ROWS]])
-        header = table = _inherited(block, header, table) or header
+        above, numbers = numbers, _number_columns(block)
+        if above & numbers:  # not so in a second table of words, or in signatures
+            header = _inherited(block, header, table) or header
+        table = header
         lines += _lines(block, header)
     left = sorted(sheet.lines)
     is_above_row = [False] * len(lines)
@@ -347,6 +385,10 @@ def _inherited(
     return TableHeader(0, 0, above.names)
 
 
+def _number_columns(block: "_Block") -> set[int]:
+    return {at for _, row in block for at, cell in row.items() if _VALUE.fullmatch(cell)}
+
+
 def _lines(block: "_Block", header: TableHeader | None) -> Iterator[_SheetLine]:
     """Yield the lines of a table; a row that repeats the header stands without names."""
     rows = [row for _, row in block]
@@ -356,17 +398,20 @@ def _lines(block: "_Block", header: TableHeader | None) -> Iterator[_SheetLine]:
     for at, (number, row) in enumerate(block):
         is_title = header is not None and (at < start or at + 1 in again) and at not in again
         is_one = len(row) == 1 or (at < start and _is_one(row) and not _has_values(row))
+        is_named = len(names) < 3 or (first not in row and not names.keys().isdisjoint(row))
         text = "; ".join(dict.fromkeys(row.values()))
         if is_title and len(text) <= _LONGEST_TITLE and not _has_values(row):
             yield _SheetLine(number, text, _TITLE)
-        elif is_one and (at < start or len(names) > 2):
+        elif is_one and (at < start or not is_named):
             is_section = at > start and first in row and len(text) <= _LONGEST_TITLE
             is_name = is_section and not _has_values(row) and not text.endswith(_SENTENCE_END)
             title = header is None and _is_title(text)
             yield _SheetLine(number, text, _SECTION if is_name else _TITLE if title else 0)
         else:
             is_data = at >= end and at not in again
-            yield _SheetLine(number, _sentence(row, names if is_data else {}), is_row=True)
+            is_upper = header is not None and at < end - 1
+            sentence = _sentence(_once(row) if is_upper else row, names if is_data else {})
+            yield _SheetLine(number, sentence, is_row=True)
 
 
 def _is_title(text: str) -> bool:

@@ -284,11 +284,12 @@ class _Cells:
             self._sheet.hidden_rows.append(number)
             return
         self._hidden_cells |= row.keys() & self.hidden_columns
-        kept = {at: text for at, text in sorted(row.items()) if at not in self.hidden_columns}
+        kept = {at: text for at, text in row.items() if at not in self.hidden_columns}
         for text in kept.values():
             self._budget.take(text)
         if kept:
-            self._sheet.rows[number] = kept
+            kept = self._sheet.rows.get(number, {}) | kept  # a broken writer repeats a row
+            self._sheet.rows[number] = dict(sorted(kept.items()))
 
     def _add_merged(self, element: Any) -> None:
         start, _, end = element.get("ref", "").partition(":")
@@ -344,8 +345,8 @@ def _shown(cell: Any, strings: list[str], codes: list[str], is_1904: bool) -> st
         has_formula = cell.find("{*}f") is not None
         return None if has_formula and kind != "str" else ""
     if kind == "s":
-        at = int(value)
-        return _one_line(strings[at]) if 0 <= at < len(strings) else ""
+        at = int(value) if value.strip().isdecimal() else len(strings)
+        return _one_line(strings[at]) if at < len(strings) else ""
     if kind == "b":
         return "TRUE" if value.strip() == "1" else "FALSE"
     if kind == "d":
