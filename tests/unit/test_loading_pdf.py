@@ -142,6 +142,16 @@ def test_table() -> None:
     ]
 
 
+# A sign at the end of a cell belongs to the number of the next.
+def test_signs_at_ends() -> None:
+    page = ""
+    for number, row in enumerate((("Revenue $", "86 $", "79"), ("Costs", "45", "(39)"))):
+        for column, text in enumerate(row):
+            page += at(50 + 120 * column, 700 - 14 * number, text)
+
+    assert text_of(drawn(page)).split("\n") == ["Revenue | $86 | $79", "Costs | 45 | (39)"]
+
+
 # A sign of a currency in a column of its own is no column, and lines between two rules are one row.
 def test_signs_and_rules() -> None:
     rows = (("Cash", "$", "2,853"), ("Shares and other", "", "380"), ("Total", "$", "3,233"))
@@ -195,14 +205,51 @@ def test_running_heads() -> None:
     ]
     content = read_pdf(drawn(*pages), "a.pdf")
 
-    assert "ACME" not in content.text
-    assert sentences(content.text)[2:4] == [
+    assert content.text.count("ACME") == 1
+    assert content.text.startswith("ACME annual report 2019, page 1\n\n")
+    assert sentences(content.text)[3:5] == [
         "In that time the board decided on new rules for the river basin for the whole year of the "
         "reform.",
         "The keeper of lock 2 was Tom Vik.",
     ]
-    assert content.notes == ("Running heads and page numbers of 4 pages are left out.",)
-    assert [content.text[one.start :][:15] for one in content.places] == ["the river basin"] * 4
+    note = (
+        "Running heads and page numbers of 4 pages are left out: “ACME annual report 2019, page 2”."
+    )
+    assert content.notes == (note,)
+    assert [content.text[one.start :][:15] for one in content.places[1:]] == ["the river basin"] * 3
+
+
+# Lines at the edges of pages whose numbers do not count the pages are their contents.
+def test_no_running_heads() -> None:
+    amounts = ("1,017.50", "2,013.75", "880.00", "1,204.10")
+    letters = [
+        at(50, 770, f"Invoice No. {4711 + number}")
+        + at(50, 750, f"Opening balance {amount}")
+        + lines(50, 700, f"We thank you for your order of {number + 7} lamps of brass.")
+        + at(50, 30, f"Amount due: {amount} EUR")
+        for number, amount in enumerate(amounts)
+    ]
+    slides = [at(50, 700, f"Day {number}", 30) + at(50, 500, "Walk") for number in range(1, 5)]
+    numbers = [at(50, 700 - 8 * number, f"Row {number} has 12.") for number in range(1, 5)]
+    read = read_pdf(drawn(*letters), "a.pdf")
+
+    assert read.notes == ()
+    assert [read.text.count(amount) for amount in amounts] == [2] * 4
+    assert "Invoice No. 4714" in read.text
+    assert [f"Day {number}" in text_of(drawn(*slides)) for number in range(1, 5)] == [True] * 4
+    assert text_of(drawn(*numbers)).count("Row") == 4
+
+
+# Slanted text, such as a watermark, is read in the order of the file; a number that a
+# line end parts is whole.
+def test_slanted_text_and_parted_numbers() -> None:
+    angle = "0.7071 0.7071 -0.7071 0.7071"
+    mark = f"BT /F1 30 Tf {angle} 100 400 Tm (DRAFT COPY) Tj ET\n"
+    text = "The keeper called the office in the docket FAA-2020–\n0686 of the year."
+    found = text_of(drawn(mark + lines(50, 700, text)))
+
+    assert "DRAFT COPY" in found
+    assert "2020–0686 of the year." in found
 
 
 # Superscripts are marks of notes or powers; text that is turned is read, letters that are printed
@@ -294,7 +341,7 @@ def test_page_labels() -> None:
     assert [one.page for one in content.places] == [1, 2, 3]
 
 
-# What is not read is named with its page: pictures of pages, large pictures, files, bad pages.
+# What is not read is named with its page: pictures of pages, pictures on pages, files, bad pages.
 def test_skipped() -> None:
     def add(writer: pypdf.PdfWriter) -> None:
         picture(writer, 1, 600, 800, 0, 0)
@@ -308,7 +355,7 @@ def test_skipped() -> None:
 
     assert [(one.part, one.reason.partition(":")[0]) for one in content.skipped] == [
         ("page 2", "has no text, only pictures"),
-        ("page 3", "has a large picture, whose text is not read"),
+        ("page 3", "has a picture, whose text is not read"),
         ("attachment plan.txt", "is a file within the PDF and not read"),
     ]
 

@@ -14,6 +14,7 @@ from graphreader.ingestion.loading.notation import END, SUBSCRIPT, SUPERSCRIPT, 
 from graphreader.text.scripts import CJK, FULL_WIDTH_SIGNS
 
 HYPHENS = ("-", "\u2010")
+_PARTED_NUMBER = re.compile(r"\d–\Z|://\Z|\w/\Z")  # of a number, or an address
 UNSPACED = re.compile(rf"[{CJK}{FULL_WIDTH_SIGNS}]")
 NUMBER = re.compile(r"[($€£¥+−–-]*\d[\d.,]*\)?%?\)?|[—–]")
 AMOUNT = re.compile(r"[($€£¥+−–-]*\d{1,3}(?:[.,]\d{1,3})+\)?%?\)?")
@@ -211,6 +212,8 @@ def glue(before: str, after: str) -> str:
     """
     if before.endswith(HYPHENS) and len(before) > 1 and before[-2].isalnum():
         return "\n" if after[:1].islower() else ""
+    if _PARTED_NUMBER.search(before) and after[:1].isalnum():
+        return ""
     both = UNSPACED.match(before[-1:]) and UNSPACED.match(after[:1])
     return "" if both else " "
 

@@ -23,6 +23,8 @@ _MOST_LINES = 12  # of a table's row
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT = re.compile(r"\d")
 _ONLY_DOTS = re.compile(r"[. …_]+")
+_SIGN_AT_END = re.compile(r"(.+) ([$€£¥])")  # it belongs to the next cell
+_AMOUNT_START = re.compile(r"[(.—–-]*\d|[—–]")
 _SIGNED = re.compile(r"([$€£¥]) (?=[\d(.])|(?<=\d) (%\)?)$")
 
 Interval = tuple[float, float]
@@ -107,6 +109,10 @@ def _signed(row: list[Segment]) -> list[_Cell]:
     """
     segments = list(_cells(row))
     texts = [_SIGNED.sub(lambda match: match[1] or match[2], segment.text) for segment in segments]
+    for at in range(len(texts) - 1):
+        sign = _SIGN_AT_END.fullmatch(texts[at])
+        if sign and _AMOUNT_START.match(texts[at + 1]):
+            texts[at], texts[at + 1] = sign[1], sign[2] + texts[at + 1]
     cells: list[_Cell] = []
     for joined in with_signs([GridCell(1, 1, text) for text in texts]):
         own, segments = segments[: joined.columns], segments[joined.columns :]

@@ -37,8 +37,8 @@ _UNREADABLE_SHARE = 0.2  # of a page's letters
 _NO_TEXT = "has no text, only pictures: read it with --ocr"
 _SOME_LETTERS = "some letters or signs cannot be read, as the fonts do not name them"
 _NO_LETTERS = "its letters cannot be read, as its fonts do not name them: read it with --ocr"
-_LARGE_PICTURE = "has a large picture, whose text is not read: read it with --ocr"
-_FOR_OCR = (_NO_TEXT, _NO_LETTERS, _LARGE_PICTURE)
+_FIGURE = "has a picture, whose text is not read: read it with --ocr"
+_FOR_OCR = (_NO_TEXT, _NO_LETTERS, _FIGURE)
 
 
 def read_pdf(data: bytes, shown: str, ocr: str = "") -> Content:
@@ -93,13 +93,11 @@ def _read(document: Any, pdfium: Any, shown: str, recognizer: Recognizer | None)
         more = f" and {len(unsure) - 10:,} more" if len(unsure) > 10 else ""
         numbers = ", ".join(map(str, unsure[:10]))
         skipped.append(Skipped(f"page{'s' * (len(unsure) > 1)} {numbers}{more}", _SOME_LETTERS))
-    pages, number = without_edges(pages)
+    pages, note = without_edges(pages)
     text, starts, line_starts = _joined(pages)
     if not text:
         raise DocumentError(f"{shown} has {_why_empty(skipped, recognizer)}")
-    notes = recognizer.notes if recognizer else ()
-    if number:
-        notes += (f"Running heads and page numbers of {number:,} pages are left out.",)
+    notes = (*(recognizer.notes if recognizer else ()), *filter(None, [note]))
     return Content(
         text,
         metadata=_metadata(document),
@@ -166,7 +164,7 @@ def _with_recognized(
     lines: list[PageLine], reasons: Sequence[str], recognized: list[PageLine]
 ) -> list[PageLine]:
     """The lines of a page with the recognized lines: of its picture, or of the whole page."""
-    if _LARGE_PICTURE not in reasons:
+    if _FIGURE not in reasons:
         comments = [one for one in lines if not one.size]
         return [*recognized, *comments] if recognized else lines
     known = _plain(" ".join(line.text for line in lines))
@@ -198,8 +196,8 @@ def _left_out(parts: PageParts, lines: list[PageLine]) -> Iterator[str]:
         yield _NO_LETTERS
     elif not parts.letters and parts.has_pictures:
         yield _NO_TEXT
-    if lines and parts.has_large_picture:
-        yield _LARGE_PICTURE
+    if lines and parts.has_figure:
+        yield _FIGURE
     for name in parts.files:
         yield f"has a file attached, which is not read: {clean(name)[:200]}"
 

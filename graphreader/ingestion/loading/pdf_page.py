@@ -8,7 +8,7 @@ import ctypes
 import math
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import regex
@@ -31,9 +31,10 @@ _REGULAR = regex.compile(r"\p{P}*(?:\p{Lu}?\p{Ll}{2,}|\p{Lu}{2,}|\p{Lo}+|\d[\d.,
 _WORD_SPACE = 0.18  # em
 _SAME_LINE = 0.05  # points
 _SAME_PLACE = 0.15  # em; a letter that is printed again so near is bold, not double
+_SLANTED = 45  # stands for every angle that is no right one
 _MOST_OBJECTS = 20_000  # of a page in which pictures are sought
 _NESTED = 4  # forms within forms in which pictures are sought
-_LARGE = 0.5  # of the page
+_LARGE = 0.05  # of the page; smaller pictures are decoration
 _LEAST_RULE, _THICK, _MOST_RULES = 15, 2, 5_000  # points, points, and their number on a page
 _MOST_ANNOTATIONS = 2_000  # of a page
 _HIDDEN = 0x02 | 0x20  # flags of an annotation that a reader does not see
@@ -64,7 +65,7 @@ class PageParts:
     unreadable: int = 0
     rules: list[Rule] = field(default_factory=list)
     has_pictures: bool = False
-    has_large_picture: bool = False
+    has_figure: bool = False
 
 
 def parts_of_page(pdfium: Any, page: Any, form: Any) -> PageParts:
@@ -80,10 +81,18 @@ def parts_of_page(pdfium: Any, page: Any, form: Any) -> PageParts:
         pdfium.FPDFText_ClosePage(characters)
     main = max(groups, key=lambda angle: sum(len(one.text) for one in groups[angle]), default=0)
     parts.words = groups.pop(main, [])
+    if slanted := groups.pop(_SLANTED, None):
+        groups[_SLANTED] = [_in_one(slanted)]
     parts.turned = list(groups.values())
     _add_annotations(pdfium, page, form, parts, main)
     _look_at_drawings(pdfium, page, box, parts, main)
     return parts
+
+
+def _in_one(words: list[Word]) -> Word:
+    """Slanted letters as one word, in the order of the file: their places say nothing."""
+    text = "".join(" " * word.is_spaced + word.text for word in words).strip()
+    return replace(words[0], text=text)
 
 
 def _box_of(pdfium: Any, page: Any) -> Box:
@@ -195,6 +204,7 @@ class _Characters:
         if not text:
             self._parts.unreadable += len(run.letters)
             return
+        self._parts.unreadable += sum(map(_is_unreadable, run.letters))
         key = text, round(run.left), round(run.base)
         if key in self._seen:
             return
@@ -221,10 +231,10 @@ class _Characters:
         return text
 
     def _angle(self, index: int) -> int:
-        """The direction of the text, as one of four or 45 for any other."""
+        """The direction of the text, as one of four or _SLANTED for any other."""
         degrees = -math.degrees(self._pdfium.FPDFText_GetCharAngle(self._page, index)) % 360
         right_angle = round(degrees / 90) * 90
-        return right_angle % 360 if abs(degrees - right_angle) < 12 else 45
+        return right_angle % 360 if abs(degrees - right_angle) < 12 else _SLANTED
 
     def _size(self, index: int, height: float) -> float:
         """The size of the font on the page, by the height of the box where it is not known."""
@@ -264,6 +274,11 @@ def _turned(box: Box, angle: int) -> Box:
             return -top, left, -bottom, right
         case _:
             return box
+
+
+def _is_unreadable(letter: str) -> bool:
+    is_known = letter in _BULLETS or letter in (_HYPHEN_AT_END, _SOFT_HYPHEN)
+    return not is_known and bool(_UNREADABLE.match(letter))
 
 
 def _plain(text: str) -> str:
@@ -375,9 +390,9 @@ def _string(write: Any) -> str:
 
 
 def _look_at_drawings(pdfium: Any, page: Any, box: Box, parts: PageParts, angle: int) -> None:
-    """Find the rules of a page, and its pictures: any, and one as large as half of the page.
+    """Find the rules of a page, and its pictures: any, and one that is no small decoration.
 
-    A picture with words on it is no large one: it is a background, or a scan that is read.
+    A picture with words on it does not count: it is a background, or a scan that is read.
     """
     area = max((box[2] - box[0]) * (box[3] - box[1]), 1.0)
     edges = tuple(ctypes.c_float() for _ in range(4))
@@ -399,7 +414,7 @@ def _look_at_drawings(pdfium: Any, page: Any, box: Box, parts: PageParts, angle:
             inside = sum(
                 left < word.left < right and bottom < word.base < top for word in parts.words
             )
-            parts.has_large_picture |= inside < 10
+            parts.has_figure |= inside < 10
 
 
 def _drawings(pdfium: Any, page: Any) -> Iterator[tuple[int, Any]]:
