@@ -41,6 +41,7 @@ NOT_RUN = (
     ("docs/start.md", "python3 -m venv .venv", "installs"),
     ("docs/start.md", "OPENAI_API_KEY", "a key"),
     ("docs/your-files.md", 'pip install -e ".[documents]"', "installs"),
+    ("docs/your-files.md", 'pip install -e ".[documents,ocr]"', "installs"),
     ("docs/your-files.md", "ingest https://", "the internet"),
     ("docs/your-files.md", "--watch", "no end"),
     ("docs/models-and-cost.md", "ingest --batch", "a key"),

@@ -599,7 +599,7 @@ def test_one_refused_file(local: str, corpus: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("graphreader.web.corpora.MAX_BYTES", 1_000)
     files = {
         "a.txt": b"Alpha met Beta here.",
-        "b.xlsx": b"PK\x03\x04",
+        "b.exe": b"PK\x03\x04",
         "c/Makefile": b"all:",
         "large.jsonl": b'{"text": "Eta met Theta here."}\n' * 100,
         "reason.refused": b"<script>",
@@ -609,7 +609,7 @@ def test_one_refused_file(local: str, corpus: str, monkeypatch: pytest.MonkeyPat
     with client(local) as web:
         sent = web.post(documents, files=[("files", one) for one in files.items()])
         job = finished_job(web, sent.json()["job"])
-        none = web.post(documents, files=[("files", ("b.xlsx", b"PK"))])
+        none = web.post(documents, files=[("files", ("b.exe", b"PK"))])
         web.delete(f"/api/corpora/{corpus}")
 
     report = {one["source"]: one for one in job["report"]["documents"]}
@@ -617,7 +617,7 @@ def test_one_refused_file(local: str, corpus: str, monkeypatch: pytest.MonkeyPat
     assert {name: report[f"upload:{name}"]["status"] for name in files} == {
         name: "read" if name in ("a.txt", "d.txt") else "refused" for name in files
     }
-    assert "of no known format" in report["upload:b.xlsx"]["error"]
+    assert "of no known format" in report["upload:b.exe"]["error"]
     assert "more than the limit" in report["upload:large.jsonl"]["error"]
     assert none.status_code == 422
 
@@ -900,7 +900,7 @@ def test_large_plain_text(neo4j: Settings, tmp_path: Path, unit: str) -> None:
             began = time.monotonic()
             assert other.get("/healthz").status_code == 200
             waits.append(time.monotonic() - began)
-            if any(one["done"] for one in found["progress"].get("documents", [])):
+            if any(one.get("done", 1) for one in found["progress"].get("documents", [])):
                 web.post(f"/api/jobs/{job}/cancel")
             time.sleep(0.05)
 
