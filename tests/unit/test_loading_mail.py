@@ -2,6 +2,7 @@
 
 import io
 import time
+from base64 import b64encode
 from collections.abc import Callable
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -161,6 +162,52 @@ def test_parts() -> None:
     assert [one.part for one in read(data, "a").skipped] == ["attachment multipart/encrypted"]
 
 
+# A part of binary bytes is left out with its reason, the other parts are read.
+def test_broken_part() -> None:
+    data = (
+        b"Content-Type: multipart/mixed; boundary=x\n\n--x\n\nOne.\n--x\nContent-Type: text/plain\n"
+        b"Content-Transfer-Encoding: base64\n\n" + b64encode(bytes(range(256)) * 9) + b"\n--x--"
+    )
+    content = read(data, "a.eml")
+
+    assert content.text == "One."
+    assert [one.part for one in content.skipped] == ["attachment text/plain"]
+    assert "binary" in content.skipped[0].reason
+
+
+# Forwarded messages of each type are read with their texts, reports as their lines.
+@pytest.mark.parametrize("kind", ["rfc822", "global", "news"])
+def test_messages_in_messages(kind: str) -> None:
+    inner = b"Subject: First\n\nThe mill is sold."
+    data = (
+        b"Content-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: message/%s\n\n%s\n--x--"
+    )
+    report = b"Content-Type: message/delivery-status\n\nReporting-MTA: a\n\nAction: no\n"
+
+    content = read(data % (kind.encode(), inner), "a.eml")
+    assert content.text == "Subject: First\n\nThe mill is sold."
+    assert [one.name for one in content.places] == ["forwarded message First"]
+    assert read(report, "a.eml").text == "Reporting-MTA: a\n\nAction: no"
+
+
+# Parts behind another boundary than the header names are read as one text, with a note.
+def test_wrong_boundary() -> None:
+    content = read(b"Content-Type: multipart/mixed; boundary=x\n\n--y\n\nSold.\n--y--", "a.eml")
+
+    assert content.text == "--y\n\nSold.\n--y--"
+    assert "boundary" in content.notes[0]
+
+
+# Attachments without a name have the formats of their types, on every machine.
+@pytest.mark.parametrize(
+    ("kind", "data"), [("text/calendar", b""), ("text/csv", b"A,B\n1,2"), ("text/markdown", b"# A")]
+)
+def test_types_of_attachments(kind: str, data: bytes) -> None:
+    header = f"Content-Type: {kind}\nContent-Disposition: attachment\n\n".encode()
+
+    assert [one.reason for one in read(header + (data or INVITATION), "a.eml").skipped] == []
+
+
 # Metadata: ids and the date by ISO; names of attachments in each of their codes.
 def test_headers() -> None:
     content = read(
@@ -270,6 +317,30 @@ Subject: Four
 
 Other.
 """
+
+
+# A sentence that begins with "From" begins no message, with a time in it or a year.
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        (b"From there we took the 10:30 train to Milan.\nNote: it was late.", 1),
+        (b"From ada@moe.example we heard at 10:30\nthat it is sold.", 1),
+        (b"From there on Mon, 10:30 it went\nin 2019", 1),
+        (b"From - Tue May  5 10:00:00 2020\nSubject: Two", 2),
+        (b"From MAILER-DAEMON Tue May  5 10:00\nSubject: Two", 2),
+    ],
+)
+def test_lines_from(line: bytes, number: int) -> None:
+    box = (
+        b"From ada@moe.example Tue May  5 10:00:00 2020\nSubject: One\n\nText.\n\n"
+        + line
+        + b"\n\nEnd."
+    )
+    messages = [text for _, text in messages_of(io.BytesIO(box), 10_000)]
+
+    assert len(messages) == number
+    assert messages[-1].endswith(b"End.")
+    assert (line.partition(b"\n")[0] in messages[0]) == (number == 1)
 
 
 # A mailbox gives a document for each message; a repeated one is skipped; an empty or a too long

@@ -25,6 +25,33 @@ MAX_CHARACTERS = 20_000  # characters of a document's metadata as JSON
 MAX_TITLE, MAX_SOURCE = 300, 8_000
 """Largest title and source in characters; Neo4j indexes no value above about 32 kB."""
 MAX_HEADINGS = 5_000
+SUFFIXES = {
+    "application/epub+zip": ".epub",
+    "application/json": ".json",
+    "application/msword": ".doc",
+    "application/pdf": ".pdf",
+    "application/rtf": ".rtf",
+    "application/vnd.ms-excel": ".xls",
+    "application/vnd.oasis.opendocument.presentation": ".odp",
+    "application/vnd.oasis.opendocument.spreadsheet": ".ods",
+    "application/vnd.oasis.opendocument.text": ".odt",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/x-ipynb+json": ".ipynb",
+    "application/x-pdf": ".pdf",
+    "application/xhtml+xml": ".xhtml",
+    "message/rfc822": ".eml",
+    "text/calendar": ".ics",
+    "text/csv": ".csv",
+    "text/html": ".html",
+    "text/markdown": ".md",
+    "text/plain": ".txt",
+    "text/rtf": ".rtf",
+    "text/tab-separated-values": ".tsv",
+    "text/vtt": ".vtt",
+}
+"""The suffixes of the formats of media types, of web pages and of parts of mails."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,14 @@ from email.header import decode_header, make_header
 from email.message import Message
 from email.utils import parsedate_to_datetime
 from functools import partial
-from mimetypes import guess_extension
+from itertools import chain, pairwise
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any, BinaryIO, TypeAlias, cast
 
 from graphreader.documents import Heading, Place, Skipped
 from graphreader.ingestion.loading.content import (
+    SUFFIXES,
     Content,
     clean,
     is_blank,
@@ -37,11 +38,16 @@ MAX_DEPTH = 5  # messages in messages
 MAX_ATTACHMENTS = 100
 MAX_ATTACHED = 64 * 2**20  # bytes of all attachments
 MAX_NAME = 100  # characters of an attachment's name
+_REPORTS = ("delivery-status", "disposition-notification", "feedback-report")  # only headers
 _POORER = 3  # times as many words of HTML as of plain text, which then is only a hint
 _FEW_WORDS = 100  # of a plain text that may be a hint
+_BROKEN = "The boundary between the parts of a message is wrong: they are read as one plain text."
 _PGP = re.compile(r"-----BEGIN PGP MESSAGE-----.*?(?:-----END PGP MESSAGE-----|\Z)", re.DOTALL)
 _FROM = re.compile(rb"From .*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? .*\d\d:\d\d.*\d{4}")
-_FROM_AFTER_BLANK = re.compile(rb"From \S+ .*\d\d:\d\d")
+_FROM_AFTER_BLANK = re.compile(
+    rb"From (?=\S*@|MAILER-DAEMON|.*\d{4}(?: [+-]\d{4})?\s*\Z)\S+ .*\d\d:\d\d"
+)
+_FIRST_HEADER = re.compile(rb"[\w-]+:|>From ")
 _QUOTED_FROM = re.compile(rb">+From ")
 
 Readers = Mapping[str, Callable[[bytes, str], Content]]
@@ -76,10 +82,11 @@ def messages_of(mailbox: BinaryIO, limit: int) -> Iterator[tuple[int, bytes]]:
     number, size = 0, 0
     lines: list[bytes] = []
     after_blank = True
-    for line in iter(partial(mailbox.readline, limit), b""):
+    read = iter(partial(mailbox.readline, limit), b"")
+    for line, following in pairwise(chain(read, [b""])):
         form = _FROM_AFTER_BLANK if after_blank else _FROM
         after_blank = not line.strip()
-        if line.startswith(b"From ") and form.match(line):
+        if form.match(line) and _FIRST_HEADER.match(following):
             if size:
                 number += 1
                 yield number, b"".join(lines)
@@ -139,31 +146,44 @@ class _Mail:
                 alternatives = [texts for texts, _ in found]
                 return _preferred(kinds, alternatives), attached
             return [one for texts, _ in found for one in texts], attached
-        if kind.startswith("message/") and kind != "message/rfc822" and inner:
+        if kind.startswith("message/") and kind.endswith(_REPORTS) and inner:
             headers = "\n\n".join(
                 "\n".join(f"{name}: {_header(one, name)}" for name in dict.fromkeys(one.keys()))
                 for one in inner
             )
-            return [Content(headers)], []  # of a delivery report
+            return [Content(headers)], []
         is_text = kind.startswith("text/") and kind != "text/calendar"
-        if not is_text or _name(part) or part.get_content_disposition() == "attachment":
+        is_broken = kind.startswith("multipart/") and not inner
+        is_attached = bool(_name(part)) or part.get_content_disposition() == "attachment"
+        if not is_broken and (is_attached or not is_text):
             return [], [part]
-        data = _data(part)
+        try:
+            content = self._text(part, place)
+        except Exception as error:  # of any library: the other parts are still read
+            self._leave_out(part, place, refusal_reason(error, "it"))
+            return [], []
+        if is_broken and content.text:
+            content = replace(content, notes=(*content.notes, _BROKEN))
+        return [content], []
+
+    def _text(self, part: _Part, place: str) -> Content:
+        """Read a part that is a text."""
+        data, kind = _data(part), part.get_content_type()
         content = read_text(data, "it", part.get_content_charset() or "") if data else Content("")
         if kind == "text/html":
-            content = read_html(content.text.encode(), "it")
-        elif "-----BEGIN PGP MESSAGE-----" in content.text:
+            return read_html(content.text.encode(), "it")
+        if "-----BEGIN PGP MESSAGE-----" in content.text:
             content = replace(content, text=_PGP.sub("", content.text))
             self._left_out.setdefault((place, "not read: encrypted"), []).append("PGP message")
-        return [replace(content, text=content.text.strip()) if kind != "text/html" else content], []
+        return replace(content, text=content.text.strip())
 
     def _attachment(self, part: _Part, place: str, depth: int) -> list[Content]:
         """Read an attachment or a forwarded message, or name it with the reason."""
         kind, name = part.get_content_type(), _name(part)
-        inner = _parts(part) if kind == "message/rfc822" else []
+        inner = _parts(part) if kind.startswith("message/") else []
         suffix = PurePath(name).suffix.lower()
         if suffix not in self.readers:
-            suffix = guess_extension(kind) or suffix
+            suffix = SUFFIXES.get(kind, suffix)
         within = f"{place}, " if place else ""
         if reason := self._refusal(kind, name, suffix, bool(inner)):
             self._leave_out(part, place, reason)

@@ -29,6 +29,7 @@ from protego import Protego
 from graphreader.documents import Document
 from graphreader.errors import DocumentError, UsageError
 from graphreader.ingestion.loading.content import (
+    SUFFIXES,
     Content,
     clean,
     document_of,
@@ -57,30 +58,6 @@ RETRIEVED = "retrieved"
 FEW_LETTERS = 200
 """Characters below which the text of a page with scripts is probably made by them."""
 
-_SUFFIXES = {
-    "application/epub+zip": ".epub",
-    "application/json": ".json",
-    "application/msword": ".doc",
-    "application/pdf": ".pdf",
-    "application/rtf": ".rtf",
-    "application/vnd.ms-excel": ".xls",
-    "application/vnd.oasis.opendocument.presentation": ".odp",
-    "application/vnd.oasis.opendocument.spreadsheet": ".ods",
-    "application/vnd.oasis.opendocument.text": ".odt",
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
-    "application/x-ipynb+json": ".ipynb",
-    "application/x-pdf": ".pdf",
-    "application/xhtml+xml": ".xhtml",
-    "message/rfc822": ".eml",
-    "text/csv": ".csv",
-    "text/html": ".html",
-    "text/markdown": ".md",
-    "text/rtf": ".rtf",
-    "text/tab-separated-values": ".tsv",
-    "text/vtt": ".vtt",
-}
 _NAMELESS = ("", "application/octet-stream", "binary/octet-stream", "application/zip", "text/plain")
 _PACKED = ("", "identity", "gzip", "x-gzip", "deflate")
 
@@ -173,7 +150,7 @@ def _format_of(page: WebPage, shown: str) -> tuple[str, str]:
     kind = message.get_content_type() if page.content_type else ""
     suffix = PurePosixPath(httpx.URL(page.address).path).suffix.lower()
     if kind not in _NAMELESS:
-        suffix = _SUFFIXES.get(kind, suffix)
+        suffix = SUFFIXES.get(kind, suffix)
     elif suffix not in READERS or (suffix in CODE and kind != "text/plain"):
         suffix = {"": ".html", "text/plain": ".txt"}.get(kind, "")
     if suffix not in READERS:
