@@ -97,6 +97,24 @@ def test_code(tmp_path: Path) -> None:
         READERS[".m"](bytes(range(256)) * 9, "a.m")
 
 
+# Data in one long line are read.
+def test_long_lines_of_data() -> None:
+    line = "<a>Voss</a>" * MAX_LINE
+
+    assert READERS[".xml"](line.encode(), "a.xml").text == f"```xml\n{line}\n```"
+
+
+# A table or a formula beside a picture is read.
+def test_text_beside_a_picture() -> None:
+    table = {"image/png": "AA", "text/html": "<table><tr><td>Voss</td><td>56</td></tr></table>"}
+    formula = {"image/png": "AA", "text/latex": "$x^2$", "text/plain": "<Figure>"}
+    outputs = [{"output_type": "display_data", "data": one} for one in (table, formula)]
+    content = read_notebook(notebook(code("", *outputs)), "a.ipynb")
+
+    assert content.text == "Voss | 56\n\n$x^2$"
+    assert [one.reason for one in content.skipped] == ["not read: a picture"] * 2
+
+
 # A folder gives source code only where a pattern names its suffix.
 def test_code_in_folders(tmp_path: Path) -> None:
     for name in ("a.py", "b.md", "src/c.py", "src/d.SQL"):

@@ -20,6 +20,13 @@ def test_rtf() -> None:
     assert [one.part for one in content.skipped] == ["1 note", "1 header", "2 pictures"]
 
 
+# Deleted and hidden text is read, so it is not counted.
+def test_deleted_text() -> None:
+    content = read_rtf(rb"{\rtf1 One{\deleted  old}{\v  hidden}\deleted0  end.}", "a.rtf")
+
+    assert (content.text, content.skipped) == ("One old hidden end.", ())
+
+
 # Broken, deep and endless files are refused or read in time.
 def test_attacks(tmp_path: Path) -> None:
     began = time.monotonic()

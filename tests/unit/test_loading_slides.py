@@ -193,7 +193,9 @@ def test_content() -> None:
         "Rent | Rent | Tax\nMay | 5 | 2\n\n| Wild\n2019 | 120\n\nSo x^2 of 10^6→ at home "
         "[home](https://example.org)"
     )
-    assert [one.part for one in content.skipped] == ["1 struck passage"]
+    assert [(one.part, one.reason) for one in content.skipped] == [
+        ("slide 1", "1 struck passage: left out as deleted")
+    ]
 
 
 # Pictures without an alternative text, recordings and embedded objects are counted; a slide of
@@ -206,9 +208,25 @@ def test_skipped() -> None:
     content = read_pptx(data, "a.pptx")
 
     assert content.text == "A mill"
-    assert [one.part for one in content.skipped] == [
-        *("slide 2", "1 recording", "1 hidden shape", "1 embedded object", "2 pictures")
+    assert [(one.part, one.reason.partition(": not")[0]) for one in content.skipped] == [
+        ("slide 1", "1 recording"),
+        ("slide 1", "1 hidden shape"),
+        ("slide 1", "1 embedded object"),
+        ("slide 2", "2 pictures"),
+        ("slide 2", "has no text, only pictures"),
     ]
+
+
+# A struck passage of two runs counts once; a date that is typed is read, one that is filled in not.
+def test_struck_passages_and_dates() -> None:
+    struck = '<a:r><a:rPr strike="sngStrike"/><a:t>{}</a:t></a:r>'
+    phrase = f"<a:p>{struck.format('old ')}{struck.format('words')}<a:r><a:t>New</a:t></a:r></a:p>"
+    filled = '<a:p><a:fld type="datetime1"><a:t>4 May 2024</a:t></a:fld></a:p>'
+    typed = shape("Berlin, 3 May 2024", "dt", top=9)
+    content = read_pptx(pptx(shape(phrase) + typed, typed + shape(filled, "dt")), "a.pptx")
+
+    assert content.text == "New\n\nBerlin, 3 May 2024"
+    assert [one.reason for one in content.skipped] == ["1 struck passage: left out as deleted"]
 
 
 # An unreadable slide is named, the others are read.

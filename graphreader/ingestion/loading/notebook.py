@@ -15,7 +15,8 @@ from graphreader.ingestion.loading.markdown import read_markdown
 MAX_OUTPUT = 20_000
 """Number of characters of a cell's output that are read."""
 MAX_LINE = 5_000
-"""Longest line of source code in characters; longer lines are generated."""
+"""Longest line of source code in characters; longer lines are generated, but not in _DATA."""
+_DATA = ("sql", "toml", "xml", "yaml")  # languages of data, whose lines are of any length
 
 LANGUAGES = {
     ".bat": "batch", ".bib": "bibtex", ".c": "c", ".cc": "cpp", ".cfg": "ini", ".clj": "clojure",
@@ -45,9 +46,9 @@ def read_code(data: bytes, shown: str, language: str = "") -> Content:
     skipped = tuple(
         Skipped(f"line {number}", f"not read: its {len(line):,} characters are generated code")
         for number, line in enumerate(lines, 1)
-        if len(line) > MAX_LINE
+        if len(line) > MAX_LINE and language not in _DATA
     )
-    text = "\n".join(line for line in lines if len(line) <= MAX_LINE)
+    text = "\n".join(line for line in lines if len(line) <= MAX_LINE or not skipped)
     if skipped and not text.strip():
         raise DocumentError(
             f"{shown} is generated code, with more than {MAX_LINE:,} characters in a line: leave "
@@ -111,13 +112,14 @@ def _output(output: dict[str, Any], place: str) -> Iterator[Content]:
     markdown = _joined(kinds.get("text/markdown", kinds.get("text/latex", "")))
     if pictures:
         yield _skipped(f"{place}, output", "not read: a picture")
-    elif "<table" in html[:MAX_OUTPUT]:
+        plain = ""  # "<Figure size 640x480>"
+    if "<table" in html[:MAX_OUTPUT]:
         yield _cut(read_html(html.encode("utf-8", "replace"), place), place)
     elif text := markdown or plain:
         yield _cut(read_text(text.encode("utf-8", "replace"), place), place)
-    elif html:
+    elif html and not pictures:
         yield _cut(read_html(html.encode("utf-8", "replace"), place), place)
-    elif kinds:
+    elif kinds and not pictures:
         yield _skipped(f"{place}, output", f"not read: {', '.join(sorted(kinds))[:100]}")
 
 

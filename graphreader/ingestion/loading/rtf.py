@@ -10,7 +10,6 @@ _NOT_READ = {  # groups that striprtf leaves out
     "annotation": ("comment", "comments"),
     "header[lrf]?": ("header", "headers"),
     "footer[lrf]?": ("footer", "footers"),
-    "deleted": ("deletion", "deletions"),
     "pict": ("picture", "pictures"),
     "object": ("embedded object", "embedded objects"),
 }

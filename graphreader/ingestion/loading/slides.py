@@ -31,6 +31,7 @@ _KINDS = {  # of automatic numbers
 }
 
 _RECORDING = ("recording", "recordings", "not read")
+_STRUCK = ("struck passage", "struck passages", "left out as deleted")
 _HIDDEN = ("hidden shape", "hidden shapes", "not read: no slide shows it")
 
 
@@ -39,27 +40,29 @@ def read_pptx(data: bytes, shown: str) -> Content:
     with office.open_package(data, shown, ".pptx") as package:
         metadata = xml_metadata(package.archive, "docProps/core.xml")
         deck = _Deck(package)
+        skipped = [*office.skipped_parts(deck.counts)]
         slides = list(deck.slides())
-    if slides and not any(one is not None for one in slides):
+    if slides and not any(html is not None for html, _ in slides):
         raise DocumentError(f"{shown} has no slide that can be read, it is damaged: save it anew.")
-    parts = [read_html((html or "").encode(), shown) for html in slides]
+    parts = [read_html((html or "").encode(), shown) for html, _ in slides]
     content = join_contents(
         [
             replace(part, title="", metadata={}, places=(Place(0, f"slide {number}"),))
             for number, part in enumerate(parts, 1)
         ]
     )
-    skipped: list[Skipped] = []
-    for number, (html, part) in enumerate(zip(slides, parts, strict=True), 1):
+    for number, ((html, counts), part) in enumerate(zip(slides, parts, strict=True), 1):
+        reasons = [f"{one.part}: {one.reason}" for one in office.skipped_parts(counts)]
         if html is None:
-            skipped.append(Skipped(f"slide {number}", "cannot be read"))
-        elif not part.text and number in deck.with_pictures:
-            skipped.append(Skipped(f"slide {number}", "has no text, only pictures"))
+            reasons.append("cannot be read")
+        elif not part.text and counts[office.PICTURE]:
+            reasons.append("has no text, only pictures")
+        skipped += (Skipped(f"slide {number}", reason) for reason in reasons)
     hidden = ", ".join(map(str, deck.hidden))
     return replace(
         content,
         metadata=metadata,
-        skipped=(*skipped, *office.skipped_parts(deck.counts)),
+        skipped=tuple(skipped),
         notes=(f"Hidden slides are read, too: {hidden}.",) if hidden else (),
     )
 
@@ -83,12 +86,11 @@ class _Model:
 
 
 class _Deck:
-    """The writer of slides as HTML; `counts` are the parts that are not read."""
+    """The writer of slides as HTML; `counts` are the parts of a slide that are not read."""
 
     def __init__(self, package: Package) -> None:
         self.counts: Counts = Counter()
         self.hidden: list[int] = []
-        self.with_pictures: set[int] = set()
         self._package = package
         main = package.main()
         self._relations = package.relations(main)
@@ -101,10 +103,10 @@ class _Deck:
         self._models: dict[str, _Model] = {}
         self._footers: set[str] = set()
 
-    def slides(self) -> Iterator[str | None]:
-        """Yield the slides in their order, None for one that cannot be read."""
+    def slides(self) -> Iterator[tuple[str | None, Counts]]:
+        """Yield the slides in their order, None for one that cannot be read, and their counts."""
         for number, name in enumerate(self._names, 1):
-            before = self.counts[office.PICTURE]
+            self.counts = Counter()
             root = None
             try:
                 root = self._package.root(name)
@@ -113,9 +115,7 @@ class _Deck:
                 slide = None
             if root is not None and root.get("show") in ("0", "false"):
                 self.hidden.append(number)
-            if self.counts[office.PICTURE] > before:
-                self.with_pictures.add(number)
-            yield slide
+            yield slide, self.counts
 
     def _slide(self, root: Element, name: str) -> str:
         """A slide with its notes and comments."""
@@ -219,7 +219,7 @@ class _Slide:
             self._add_picture(shape, properties)
         elif shape.tag == f"{P}graphicFrame":
             self._add_graphic(shape, properties)
-        elif kind == "ftr":
+        elif kind == "ftr" or (kind == "dt" and next(shape.iter(f"{A}fld"), None) is None):
             if self._deck.is_new_footer("".join(shape.itertext(f"{A}t"))):
                 self.add_text(shape.find(f"{P}txBody"))
         elif kind not in _PAGE_SIGNS:
@@ -324,12 +324,19 @@ class _Slide:
         return _Box()
 
     def _runs(self, paragraph: Element) -> Iterator[str]:
-        """Yield the pieces of a paragraph in HTML."""
+        """Yield the pieces of a paragraph in HTML; a struck passage of several runs counts once."""
+        was_struck = False
         for run in paragraph:
             if run.tag == f"{A}br":
                 yield "<br>"
             elif run.tag in (f"{A}r", f"{A}fld"):
-                yield self._run(run)
+                properties = run.find(f"{A}rPr")
+                strike = "noStrike" if properties is None else properties.get("strike", "noStrike")
+                if strike == "noStrike" or not (run.findtext(f"{A}t") or "").strip():
+                    yield self._run(run)
+                else:
+                    self._deck.counts[_STRUCK] += not was_struck
+                was_struck = strike != "noStrike"
             else:
                 found = run
                 if run.tag == office.ALTERNATIVES:
@@ -346,9 +353,6 @@ class _Slide:
         html = escape(text.replace("\v", " "))
         if properties is None or not text.strip():
             return html
-        if properties.get("strike", "noStrike") != "noStrike":
-            self._deck.counts["struck passage", "struck passages", "left out as deleted"] += 1
-            return ""
         if shift := number_of(properties.get("baseline")):
             tag = "sup" if shift > 0 else "sub"
             html = f"<{tag}>{html}</{tag}>"
