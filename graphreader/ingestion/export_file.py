@@ -15,10 +15,10 @@ from hashlib import sha256
 from itertools import accumulate
 from os import PathLike
 from tempfile import TemporaryFile
-from typing import Annotated, Any, BinaryIO, Literal
+from typing import Annotated, Any, BinaryIO, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from graphreader.errors import UsageError
 from graphreader.files import structural_bytes
@@ -96,6 +96,12 @@ class ChunkRecord(_Record):
     place_names: tuple[str, ...] = ()
     facts: tuple[FactRecord, ...] = ()
     passages: tuple[PassageRecord, ...] = ()
+
+    @model_validator(mode="after")
+    def _check_places(self) -> Self:
+        if len(self.place_starts) != len(self.place_names):
+            raise ValueError("as many starts as names of places")
+        return self
 
 
 class DocumentRecord(_Record):

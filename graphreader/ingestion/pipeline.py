@@ -571,7 +571,7 @@ class Pipeline:
 def _lasting(metadata: str | None) -> str | None:
     """The metadata, as JSON, without the time of retrieval, by which a web page always differs."""
     values = json.loads(metadata or "{}")
-    if values.pop(RETRIEVED, None) is None:
+    if "address" not in values or values.pop(RETRIEVED, None) is None:
         return metadata
     return json.dumps(values, sort_keys=True)
 

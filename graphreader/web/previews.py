@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -20,6 +21,8 @@ from graphreader.web.services import ServicesDep, Visitor, Writable
 router = APIRouter(tags=["corpora"])
 MOST_SHOWN = 100_000
 """Largest number of characters of a document's text in a reply."""
+MOST_DOCUMENTS = 100  # in a reply; a file of lines or mails may have very many
+_turn = asyncio.Semaphore(1)  # so that previews leave the parsers of files to ingests
 
 Encoding = Annotated[str | None, Query(description="The encoding of files that declare none.")]
 
@@ -35,7 +38,8 @@ async def preview_files(
     """Show what would be read of files, sent as for an upload. Nothing is kept.
 
     Of each document `parts` has the texts by their places, 100,000 characters at most (`is_cut`),
-    `skipped` what is left out; `refused` has the files that cannot be read.
+    `skipped` what is left out; `refused` has the files that cannot be read. `are_cut` says that
+    there are more than 100 documents. One preview is made at a time.
     """
     return await _previewed(request, server, encoding, ocr)
 
@@ -62,19 +66,21 @@ async def _previewed(
     try:
         names = await receive(request, server, job, ocr)
         sources = uploaded_sources(server.jobs.folder_of(job), names, encoding, ocr)
-        return await asyncio.to_thread(_read, sources)
+        async with _turn:
+            return await asyncio.to_thread(_read, sources)
     finally:
         await server.jobs.discard(job)
 
 
 def _read(sources: Sequence[Source]) -> dict[str, Any]:
     documents, refused = [], []
-    for one in preview(*sources):
+    found = preview(*sources)
+    for one in islice(found, MOST_DOCUMENTS):
         if isinstance(one, Refused):
             refused.append({"source": relative_name(one.source), "reason": one.reason})
         else:
             documents.append(_shown(one))
-    return {"documents": documents, "refused": refused}
+    return {"documents": documents, "refused": refused, "are_cut": next(found, None) is not None}
 
 
 def _shown(document: Document) -> dict[str, Any]:

@@ -322,7 +322,7 @@ def test_tesseract_fails(
 ) -> None:
     data = Sheet().lines(LEFT).saved("PNG")
     tesseract("echo 'Failed loading language xyz' >&2; exit 1")
-    with pytest.raises(DocumentError, match="cannot read in xyz: Failed loading language xyz"):
+    with pytest.raises(DocumentError, match="cannot read in xyz: install its data"):
         ocr.read_picture(data, "a.png", "xyz")
     tesseract("sleep 60")
     monkeypatch.setattr(ocr, "_PAGE_SECONDS", 0.2)

@@ -35,10 +35,11 @@ def open_archive(data: bytes, shown: str, limit: int | None = None) -> ZipFile:
 
 
 def _is_parsed(archive: ZipFile, entry: ZipInfo) -> bool:
-    if entry.filename.lower().endswith(_PARSED):
-        return True
-    if entry.flag_bits & _ENCRYPTED or entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+    if entry.flag_bits & _ENCRYPTED:
         return False  # no parser reads it either
+    unusual = entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED)
+    if unusual or entry.filename.lower().endswith(_PARSED):
+        return True
     with archive.open(entry) as file:
         start = file.read(1000).lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")
     return not start or start.startswith(b"<")

@@ -197,8 +197,9 @@ class Tesseract:
             env={**os.environ, "OMP_THREAD_LIMIT": "1"},
         )
         if done.returncode:
-            reason = clean(" ".join(done.stderr.decode("utf-8", "replace").split()))[:200]
-            raise DocumentError(f"Tesseract cannot read in {self._languages}: {reason}")
+            raise DocumentError(
+                f"Tesseract cannot read in {self._languages}: install its data of these languages."
+            )
         return list(_pieces_of_table(done.stdout.decode("utf-8", "replace")))
 
 

@@ -235,8 +235,8 @@ def _web_page(address: str, encoding: str, ocr: str, allow_private: bool) -> Sou
     async def retrieved() -> Source:
         try:
             page = await retrieve(address, allow_private)
-        except DocumentError as error:
-            return _refused(address, address, str(error))
+        except Exception as error:  # of any library: the other sources are still read
+            return _refused(address, address, refusal_reason(error, clean(address)))
         return Source(
             *(address, address),
             lambda corpus, parse: [document_of_page(page, corpus, encoding, ocr, parse)],

@@ -45,6 +45,7 @@ from graphreader.ingestion.loading.formats import (
     parse_data,
 )
 from graphreader.ingestion.loading.parser_process import FileParser, parse
+from graphreader.sync import run
 
 AGENT = "GraphReader"
 """The name by which a robots.txt means this program."""
@@ -114,10 +115,10 @@ def load_page(
     """Retrieve the page at an address as one document of `corpus`; its source is the final address.
 
     `encoding` is that of a page that declares none, `ocr` as of `ocr_of`. With `allow_private` any
-    machine is asked. Blocks; no event loop may run in this thread. Raises DocumentError with the
+    machine is asked. Blocks, also where another event loop runs. Raises DocumentError with the
     remedy.
     """
-    page = asyncio.run(retrieve(address, allow_private, resolve, limits))
+    page = run(retrieve(address, allow_private, resolve, limits))
     return document_of_page(page, corpus, encoding, ocr, parse)
 
 
