@@ -82,6 +82,22 @@ def test_first_rows(table: str, sentences: str) -> None:
     assert read_workbook(xlsx({"A": body}), "a").text.split("\n\n")[2:] == sentences.split("|")
 
 
+# Rows of words behind a blank row get no names of the columns of numbers above; other rows do.
+def test_blank_rows() -> None:
+    table = "Item,Price\nA,5\nB,7\n\nC,8\n\nD,n/a\nE,9\n,\nPerson,Role\nAnn,boss\n"
+    lines = read_table(table.encode(), "a.csv").text.split("\n\n")
+    assert lines[2:] == [
+        "Item: B; Price: 7.",
+        "Item: C; Price: 8.",
+        "Item: D; Price: n/a.",
+        "Item: E; Price: 9.",
+        "Person; Role.",
+        "Ann; boss.",
+    ]
+    spaced = "Item,Price\n\nA,5\n\nB,7\n\nC,none\n"
+    assert read_table(spaced.encode(), "a.csv").text.endswith("\n\nItem: C; Price: none.")
+
+
 # A single value has the name of its column, except in the first: that is a line between the rows.
 def test_single_values() -> None:
     table = "Name,Phone,City,Country\nAnn,5,Oslo,Norway\n,,,Chile\nFriends\nBob,6,Mo,Sweden\n"
@@ -257,8 +273,12 @@ def test_sheets() -> None:
         (  # a second table of words behind a blank row, and a signature
             [("Item", "Price"), ("A", 5), ("B", 7), (), ("Person", "Role"), ("Ann", "boss"), (),
              ("Prepared by", "Ann Holm")],
-            ["Item: B; Price: 7.", "Person; Role.", "Person: Ann; Role: boss.",
-             "Prepared by; Ann Holm."],
+            ["Item: B; Price: 7.", "Person; Role.", "Ann; boss.", "Prepared by; Ann Holm."],
+        ),
+        (  # groups of a table of words
+            [("Person", "Role"), ("Ann", "boss"), ("Bob", "clerk"), (), ("Cy", "cook"),
+             ("Dee", "clerk")],
+            ["Person: Ann; Role: boss.", "Person: Cy; Role: cook.", "Person: Dee; Role: clerk."],
         ),
         (  # a header behind a blank row, with names above the last of their columns
             [("In crowns", None, "2021", None, None, "2020"),

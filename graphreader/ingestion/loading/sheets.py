@@ -60,17 +60,31 @@ def read_table(data: bytes, shown: str) -> Content:
     """Parse a table of delimited values: a paragraph for each row, with the names of the columns.
 
     Places are lines of the file. The header itself and the rows before it are their values alone,
-    as are all rows of a table without a header.
+    as are all rows of a table without a header, and rows behind a blank row that do not go on with
+    the table.
     """
     plain = read_text(data, shown)
     text = _Text()
     rows = _delimited(plain.text)
     first = list(islice(rows, FIRST_ROWS))
-    table = [row for _, row in first]
+    table = [row for _, row in first if row]
     header = _header(table, 1) or TableHeader(0, 0, {})
-    for at, (number, row) in enumerate(chain(first, rows)):
-        names = header.names if at >= header.end else {}
+    at = together = 0
+    goes_on = True
+    known: set[tuple[int, str]] = set()
+    for number, row in chain(first, rows):
+        if not row:  # not in a file with a blank row behind each
+            goes_on &= together < 2
+            together = 0
+            continue
+        is_data = at >= header.end
+        if is_data and (not goes_on or at < FIRST_ROWS):
+            goes_on = goes_on or not known.isdisjoint(_kinds(row))
+            known |= _kinds(row) if goes_on else set()
+        names = header.names if is_data and goes_on else {}
         text.add(_sentence(_once(row) if at < header.end - 1 else row, names), f"row {number}")
+        together += is_data
+        at += 1
     return text.content(encoding=plain.encoding, skipped=plain.skipped, notes=plain.notes)
 
 
@@ -135,7 +149,7 @@ class _Text:
 
 
 def _delimited(text: str) -> Iterator[tuple[int, Row]]:
-    """Yield the rows of delimited values that are not empty, with their first lines from 1."""
+    """Yield the rows of delimited values, also blank ones, with their first lines from 1."""
     csv.field_size_limit(max(len(text), 1))
     delimiter = _delimiter(text[:SAMPLE])
     lines = StringIO(text.replace("\0", "\ufffd"), newline="")
@@ -143,8 +157,7 @@ def _delimited(text: str) -> Iterator[tuple[int, Row]]:
     number = 1
     for cells in reader:
         row = {at: value for at, one in enumerate(cells, 1) if (value := " ".join(one.split()))}
-        if row:
-            yield number, row
+        yield number, row
         number = reader.line_num + 1
 
 
@@ -322,14 +335,13 @@ def _add_sheet(text: _Text, sheet: Sheet) -> None:
     text.add(sheet.name, f"sheet {sheet.name}", level=1)
     lines: list[_SheetLine] = []
     table: TableHeader | None = None
-    numbers: set[int] = set()  # the columns that have some
+    above: set[tuple[int, str]] = set()
     blocks = list(_blocks(list(sheet.rows.items()), sheet)) if sheet.rows else []
     for block in _with_headers(blocks):
         header = _header([row for _, row in block[:FIRST_ROWS]])
-        above, numbers = numbers, _number_columns(block)
-        if above & numbers:  # not so in a second table of words, or in signatures
-            header = _inherited(block, header, table) or header
-        table = header
+        kinds = _kinds(*(row for _, row in block))
+        table = header = _next_header(block, header, table, not above.isdisjoint(kinds))
+        above = kinds
         lines += _lines(block, header)
     left = sorted(sheet.lines)
     is_above_row = [False] * len(lines)
@@ -372,21 +384,28 @@ def _with_headers(blocks: "list[_Block]") -> "Iterator[_Block]":
 _TITLE, _SECTION = 2, 6  # levels of headings: lines above a table, and lines between its rows
 
 
-def _inherited(
-    block: "_Block", own: TableHeader | None, above: TableHeader | None
+def _next_header(
+    block: "_Block", own: TableHeader | None, above: TableHeader | None, goes_on: bool
 ) -> TableHeader | None:
-    """The header of the table above a block, if its rows go on with it behind blank rows."""
+    """The header of a block: of the table above, if its rows go on behind blank rows, or its own.
+
+    Two columns of words that do not go on with the table, such as signatures, have none.
+    """
     rows = [row for _, row in block]
     columns = set().union(*rows)
     if not above or len(columns) < 2 or not columns <= above.names.keys() | {min(above.names) - 1}:
-        return None
+        return own
     if own and (len(rows[0]) == 1 or any(map(_has_values, rows[own.end : FIRST_ROWS]))):
-        return None
-    return TableHeader(0, 0, above.names)
+        return own
+    if goes_on:
+        return TableHeader(0, 0, above.names)
+    return own if len(columns) > 2 else None
 
 
-def _number_columns(block: "_Block") -> set[int]:
-    return {at for _, row in block for at, cell in row.items() if _VALUE.fullmatch(cell)}
+def _kinds(*rows: Row) -> set[tuple[int, str]]:
+    """The words of each column, and "" for numbers: rows of a table have some in common."""
+    cells = (cell for row in rows for cell in row.items())
+    return {(at, "" if _VALUE.fullmatch(cell) else cell) for at, cell in cells}
 
 
 def _lines(block: "_Block", header: TableHeader | None) -> Iterator[_SheetLine]:
