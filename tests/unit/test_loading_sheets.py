@@ -450,6 +450,32 @@ def test_broken_rows() -> None:
     assert content.skipped == ()
 
 
+# Parts are found whatever the case of their names and the slashes before them; a DTD is refused.
+def test_names_of_parts() -> None:
+    def relations(**targets: str) -> str:
+        each = (
+            f'<r Id="rId1" Type="{_OFFICE}/{kind}" Target="{name}"/>'
+            for kind, name in targets.items()
+        )
+        return f"<rs>{''.join(each)}</rs>"
+
+    comments = (
+        f'<comments {_MAIN}><commentList><comment ref="A1"><text><t>sure?</t></text></comment>'
+        "</commentList></comments>"
+    )
+    files = {
+        "xl/_rels/workbook.xml.rels": relations(worksheet="worksheets\\S1.XML"),
+        "xl/worksheets/_rels/s1.xml.rels": relations(comments="..\\Notes.xml"),
+        "xl/notes.xml": comments,
+    }
+    text = read_workbook(xlsx({"A": row(1, "x")}, files=files), "a").text
+    assert text == "A\n\nx\n\nComment on A1: sure?"
+
+    files = {"xl/styles.xml": f"<!DOCTYPE x [<!ENTITY a 'b'>]><styleSheet {_MAIN}/>"}
+    with pytest.raises(DocumentError, match="damaged"):
+        parse(".xlsx", xlsx({"A": row(1, "x")}, files=files), "a.xlsx")
+
+
 # The formats of other programs are read by calamine, with a note about what it does not give.
 def test_other_spreadsheets() -> None:
     office = "urn:oasis:names:tc:opendocument:xmlns:"

@@ -1,4 +1,4 @@
-"""Office files (.docx, .pptx) as packages of XML parts, and what Word and slides share.
+"""Office files (.docx, .pptx, .xlsx) as packages of XML parts, and what Word and slides share.
 
 Both hold relationships, charts, diagrams (SmartArt), symbols of fonts, and alternatives of which a
 program shows the first that it knows.
@@ -123,7 +123,7 @@ class Package:
             target = one.get("Target", "")
             is_external = one.get("TargetMode") == "External"
             if not is_external:
-                path = unquote(target)
+                path = unquote(target).replace("\\", "/")
                 path = path if path.startswith("/") else posixpath.join("/", folder, path)
                 target = posixpath.normpath(path).lstrip("/")
             kind = one.get("Type", "").rpartition("/")[2]

@@ -4,7 +4,6 @@ Hidden sheets, rows and columns, formulas without a value, charts and pictures a
 Format: ECMA-376, part 1, section 18.
 """
 
-import posixpath
 import re
 import zlib
 from bisect import bisect_right
@@ -21,6 +20,7 @@ from lxml import etree
 from graphreader.documents import Skipped
 from graphreader.errors import DocumentError
 from graphreader.ingestion.loading.number_formats import BUILT_IN, shown_number
+from graphreader.ingestion.loading.office import Package, of_kind
 
 MAX_UNPACKED = 256 * 2**20
 """Largest unpacked size of a workbook's parts in bytes: they are parsed piece by piece."""
@@ -86,10 +86,11 @@ class Workbook:
 
     def __init__(self, archive: ZipFile, shown: str) -> None:
         self._archive = archive
+        self._package = Package(archive)
         self._names = {name.lower(): name for name in archive.namelist()}
         self._budget = CellBudget(shown)
-        start = self._related("", "officeDocument")
-        self._path = next((path for path in start if self._has(path)), "xl/workbook.xml")
+        start = of_kind(self._package.relations(""), "officeDocument")
+        self._path = self._names.get(start.lower(), "xl/workbook.xml")
         self.is_excel = self._has(self._path) and self._path.endswith(".xml")
 
     def skipped(self) -> Iterator[Skipped]:
@@ -111,11 +112,12 @@ class Workbook:
         properties = root.find("{*}workbookPr") if root is not None else None
         is_1904 = properties is not None and _is_true(properties.get("date1904"))
         show = partial(_shown, strings=strings, codes=codes, is_1904=is_1904)
-        relations = self._relations(self._path)
+        relations = self._package.relations(self._path)
         for one in root.iterfind("{*}sheets/{*}sheet") if root is not None else ():
             sheet = Sheet(" ".join(str(one.get("name")).split()))
             id_ = next((value for key, value in one.items() if key.endswith("}id")), "")
-            kind, path = relations.get(id_, ("", ""))
+            relation = relations.get(id_)
+            kind, path = (relation.kind, relation.target) if relation else ("", "")
             if one.get("state", "visible") != "visible":
                 sheet.skip("", HIDDEN)
             elif kind != "worksheet" or not self._has(path):
@@ -132,11 +134,8 @@ class Workbook:
 
     def _root(self, path: str) -> Any:
         """Parse a whole part; None if there is none, or it is broken."""
-        if not self._has(path):
-            return None
         with suppress(etree.XMLSyntaxError):
-            data = self._archive.read(self._names[path.lower()])
-            return etree.fromstring(data, etree.XMLParser(**_SAFE))
+            return self._package.root(self._names.get(path.lower(), path))
         return None
 
     def _elements(self, path: str, *tags: str) -> Iterator[Any]:
@@ -144,45 +143,28 @@ class Workbook:
         if not self._has(path):
             return
         with self._archive.open(self._names[path.lower()]) as file:
-            for _, element in etree.iterparse(file, tag=tags, **_SAFE):
+            elements = etree.iterparse(file, tag=tags, resolve_entities=False, no_network=True)
+            for _, element in elements:
                 yield element
                 element.clear(keep_tail=False)
                 while element.getprevious() is not None:
                     del element.getparent()[0]
 
-    def _relations(self, path: str) -> dict[str, tuple[str, str]]:
-        """The kinds and paths of the parts that a part names, by their ids."""
-        folder, name = posixpath.split(path)
-        root = self._root(posixpath.join(folder, "_rels", f"{name}.rels"))
-        found: dict[str, tuple[str, str]] = {}
-        for one in root if root is not None else ():
-            if isinstance(one.tag, str) and one.get("TargetMode") != "External":
-                target = one.get("Target", "").replace("\\", "/")
-                full = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
-                found[one.get("Id", "")] = (one.get("Type", "").rpartition("/")[2], full)
-        return found
-
-    def _related(self, path: str, kind: str) -> list[str]:
-        return [target for one, target in self._relations(path).values() if one == kind]
-
     def _strings(self) -> Iterator[str]:
-        for path in self._related(self._path, "sharedStrings")[:1]:
-            for element in self._elements(path, "{*}si"):
-                yield _text(element)
+        path = of_kind(self._package.relations(self._path), "sharedStrings")
+        yield from map(_text, self._elements(path, "{*}si"))
 
     def _codes(self) -> list[str]:
         """The format codes of the cells' styles."""
-        for path in self._related(self._path, "styles")[:1]:
-            root = self._root(path)
-            if root is None:
-                break
-            formats = {
-                one.get("numFmtId"): one.get("formatCode", "")
-                for one in root.iterfind("{*}numFmts/{*}numFmt")
-            }
-            known = {str(number): code for number, code in BUILT_IN.items()} | formats
-            return [known.get(one.get("numFmtId"), "") for one in root.iterfind("{*}cellXfs/{*}xf")]
-        return []
+        root = self._root(of_kind(self._package.relations(self._path), "styles"))
+        if root is None:
+            return []
+        formats = {
+            one.get("numFmtId"): one.get("formatCode", "")
+            for one in root.iterfind("{*}numFmts/{*}numFmt")
+        }
+        known = {str(number): code for number, code in BUILT_IN.items()} | formats
+        return [known.get(one.get("numFmtId"), "") for one in root.iterfind("{*}cellXfs/{*}xf")]
 
     def _read(self, sheet: Sheet, path: str, show: Callable[[Any], str | None]) -> None:
         """Read the cells of a sheet, its comments and its drawings."""
@@ -190,11 +172,11 @@ class Workbook:
         for element in self._elements(path, *cells.adders):
             cells.adders[f"{{*}}{etree.QName(element).localname}"](element)
         cells.finish()
-        for kind, target in self._relations(path).values():
-            if kind == "comments":
-                self._comments(sheet, target, cells.hidden_columns)
-            elif kind == "drawing":
-                self._drawing(sheet, target)
+        for one in self._package.relations(self._names[path.lower()]).values():
+            if one.kind == "comments":
+                self._comments(sheet, one.target, cells.hidden_columns)
+            elif one.kind == "drawing":
+                self._drawing(sheet, one.target)
 
     def _comments(self, sheet: Sheet, path: str, hidden_columns: set[int]) -> None:
         root = self._root(path)
@@ -330,9 +312,6 @@ class _Cells:
                 if column not in rows[number]:
                     self._budget.take(text)
                     rows[number] = dict(sorted({**rows[number], column: text}.items()))
-
-
-_SAFE: dict[str, Any] = {"resolve_entities": False, "no_network": True, "load_dtd": False}
 
 
 def _shown(cell: Any, strings: list[str], codes: list[str], is_1904: bool) -> str | None:
