@@ -149,7 +149,7 @@ class _Text:
 
 
 def _delimited(text: str) -> Iterator[tuple[int, Row]]:
-    """Yield the rows of delimited values, also blank ones, with their first lines from 1."""
+    """Yield the rows of delimited values, blank or not, with their first lines from 1."""
     csv.field_size_limit(max(len(text), 1))
     delimiter = _delimiter(text[:SAMPLE])
     lines = StringIO(text.replace("\0", "\ufffd"), newline="")
