@@ -142,6 +142,8 @@ def test_list_numbers() -> None:
         + numbered("Old.", 0, 1)
     )
 
+    empty = numbered("One.") + numbered("") + paragraph("") + numbered("Three.")
+    assert text(empty, numbering=numbering) == "1. One.\n\n2.\n\n3. Three."
     assert text(body, numbering=numbering) == (
         "1. The seller delivers.\n\nIt is paid.\n\n2. The buyer pays.\n2.1 At once.\n(a) In gold;\n"
         "(b) in silver.\n2.2 Later.\n(a) In coins.\n2.1 Deep.\n3. The end.\nArticle I. One\n"

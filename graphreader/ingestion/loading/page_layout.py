@@ -34,6 +34,7 @@ _SENTENCE_END = re.compile(rf"(?:[.!?:;…]|[{FULL_STOPS}：；]){CLOSING}\Z")
 _LABELLED = re.compile(r"[^\W\d_][^:.]{0,30}:\s")
 _LEAST_PROSE, _LEAST_CJK = 25, 12  # characters of a line that runs on
 _LETTER = re.compile(r"[^\W\d_]")
+_DIGIT = re.compile(r"\d")
 _WORD = re.compile(rf"[{CJK}]{{2}}|[^\s{CJK}]+")
 
 
@@ -214,7 +215,8 @@ def _are_columns(left: list[Segment], right: list[Segment]) -> bool:
     prose = [_is_prose(side) for side in rows]
     if all(prose):
         return not (is_level and _has_common_rows(*rows))
-    return not is_level and all(_average_words(side) >= 2 for side in rows) and any(prose)
+    are_texts = all(_average_words(side) >= 2 and not _is_numeric(side) for side in rows)
+    return not is_level and are_texts and any(prose)
 
 
 def _spans(bases: list[float]) -> float:
@@ -223,6 +225,12 @@ def _spans(bases: list[float]) -> float:
 
 def _average_words(rows: list[list[Segment]]) -> float:
     return sum(len(_WORD.findall(one.text)) for row in rows for one in row) / len(rows)
+
+
+def _is_numeric(rows: list[list[Segment]]) -> bool:
+    """Whether a side has more digits than letters, as the columns of numbers in a table."""
+    text = "".join(one.text for row in rows for one in row)
+    return len(_DIGIT.findall(text)) > len(_LETTER.findall(text))
 
 
 def _is_prose(rows: list[list[Segment]]) -> bool:

@@ -246,6 +246,8 @@ class _Document:
                 tag = self._tag(properties, style, label, text)
                 label = label.rstrip() if text[0] in _CLOSING else label
                 self._out += (f"<{tag}>", escape(label), html, f"</{tag}>")
+            elif any(map(str.isalnum, label)):  # Word shows the number of an empty paragraph
+                self._out += ("<p>", escape(label.rstrip()), "</p>")
         for one in line.after:
             if isinstance(one, str):
                 self._out.append(one)
