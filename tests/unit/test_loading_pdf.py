@@ -142,6 +142,28 @@ def test_table() -> None:
     ]
 
 
+# Tables right below each other have columns of their own; an empty cell before a number stays.
+def test_tables_below_each_other() -> None:
+    first = (
+        ("Net assets", "4,981,663,905.19", "4,647,275,880.19"),
+        ("Total", "6,278,282,683.24", "5,585,879,172.02"),
+    )
+    second = (("Per share", "0.36", "up by 0.2 points", "0.67"), ("Diluted", "", "", "0.66"))
+    third = (
+        ("Without others", "0.35", "up by 0.1 points", "0.65"),
+        ("Weighted", "8.37", "up by 0.3 points", "15.56"),
+    )
+    page = ""
+    for number, row in enumerate((*first, *second, *third)):
+        edges = (50, 200, 256, 430) if len(row) > 3 else (50, 200, 310)
+        for left, text in zip(edges, row, strict=True):
+            page += at(left, 700 - 14 * number, text) if text else ""
+    rows = text_of(drawn(page)).split("\n")
+
+    assert rows[1] == "Total | 6,278,282,683.24 | 5,585,879,172.02"
+    assert rows[3:5] == ["Diluted | | | 0.66", "Without others | 0.35 | up by 0.1 points | 0.65"]
+
+
 # A sign at the end of a cell belongs to the number of the next.
 def test_signs_at_ends() -> None:
     page = ""

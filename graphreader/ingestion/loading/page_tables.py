@@ -60,9 +60,8 @@ def table_lines(groups: list[list[list[Segment]]]) -> Iterator[PageLine]:
 
     A row has several lines where rules part it from the others.
     """
-    edges = _column_edges([row for group in groups for row in group])
     last: PageLine | None = None
-    for group in groups:
+    for edges, group in _with_edges(groups):
         texts: dict[int, str] = {}
         for left, right, text in _joined_lines(group):
             place = sum(edge <= (left + right) / 2 for edge in edges)
@@ -182,6 +181,29 @@ def _joined(cells: list[GridCell]) -> str:
     return text.strip(" ")
 
 
+def _with_edges(
+    groups: list[list[list[Segment]]],
+) -> Iterator[tuple[list[float], list[list[Segment]]]]:
+    """Yield the rows with the edges of their columns; tables below each other have their own."""
+    block: list[list[list[Segment]]] = []
+    edges: list[float] = []
+    is_parted = True
+    for group in [*groups, []]:
+        trial = _column_edges([row for one in [*block, group] for row in one])
+        was_parted, is_parted = is_parted, _has_edges(trial, [*block, group])
+        if not group or (len(block) > 1 and was_parted and not is_parted):
+            yield from ((edges, one) for one in block)
+            block, trial = [], _column_edges(group)
+            is_parted = _has_edges(trial, [group])
+        block.append(group)
+        edges = trial
+
+
+def _has_edges(edges: list[float], groups: list[list[list[Segment]]]) -> bool:
+    """Whether each cell of the widest row has a column."""
+    return len(edges) + 1 >= max((len(_signed(row)) for one in groups for row in one), default=0)
+
+
 def _column_edges(rows: list[list[Segment]]) -> list[float]:
     """The places between the columns of a table, which no cell crosses, or hardly a cell."""
     wide = [_signed(row) for row in rows if len(row) > 1]
@@ -198,7 +220,7 @@ def _free_places(rows: list[list[_Cell]], allowed: int) -> list[float]:
         for left, right, _ in row:
             changes[left] += 1
             changes[right] -= 1
-    first = median(row[0][0] for row in rows if row) if rows else 0
+    first = min((row[0][0] for row in rows if row), default=0.0)
     edges: list[float] = []
     depth, begin, is_inside = 0, 0.0, True
     for place in sorted(changes):
