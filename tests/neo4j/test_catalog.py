@@ -319,7 +319,7 @@ async def test_the_graph_is_drawn_as_it_is(connection: Connection, example: Grap
     assert set(real) == set(drawn)
     real["Passage"].add("embedding")  # of a model
     real["AtomicFact"] |= {"heading", "speaker", "when"}  # of some texts
-    real["Chunk"].add("heading_path")  # below headings
+    real["Chunk"] |= {"heading_path", "place_starts", "place_names"}  # of some texts
     # Of a text that is not UTF-8; of documents whose names a model was asked about, or with tags.
     real["Document"] |= {"encoding", "asked_names", "tags", "date", "tagged"}
     for label, names in real.items():
