@@ -359,7 +359,7 @@ def test_encodings(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
     (texts / "polish.txt").write_bytes("Młynarz sprzedał łąkę.".encode("cp1250"))
     (texts / "czech.txt").write_bytes("Čas.".encode("iso8859-2"))
     (texts / "plain.txt").write_text("The mill was sold.")
-    for name in ("a.xlsx", "b.png", "c.png"):
+    for name in ("a.exe", "b.png", "c.png"):
         (texts / name).write_bytes(b"\0")
     with world.reader(neo4j, corpus, world.scripted({}, {})) as reader:
         wrong = reader.ingest(texts, encoding="cp1252")
@@ -376,7 +376,7 @@ def test_encodings(neo4j: Settings, corpus: str, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="is no encoding"):
             reader.ingest(texts, encoding="klingon")
 
-    assert wrong.notes[-1].endswith("known: 2 .png, 1 .xlsx.")
+    assert wrong.notes[-1].endswith("known: 2 .png, 1 .exe.")
     assert first == {"polish": "cp1252", "czech": "cp1252", "plain": None}
     assert [one.status for one in right.documents] == ["read", "unchanged", "read"]
     assert {one.status for one in again.documents} == {"unchanged"}

@@ -3,8 +3,9 @@
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,6 +34,14 @@ WITH DISTINCT c
 MATCH (c)-[:HAS_PASSAGE]->(p)
 DETACH DELETE p
 """
+
+
+def without_later_keys(value: Any) -> Any:
+    """A JSON value without the empty keys that a later version has added to citations."""
+    if isinstance(value, Mapping):
+        items = {name: without_later_keys(one) for name, one in value.items()}
+        return {name: one for name, one in items.items() if name != "place" or one is not None}
+    return [without_later_keys(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def without_place(line: str) -> str:
@@ -113,7 +122,7 @@ def test_list_and_show(settings: Settings, snapshots: Snapshots) -> None:
     assert status == {
         run: "interrupted" if number else "finished" for run, (_, number) in RUNS.items()
     }
-    snapshots.check("shown", shown)
+    snapshots.check("shown", without_later_keys(shown))
 
 
 # A kept run is resumed to the reading of an unbroken one, and no decision is paid twice.
@@ -123,6 +132,6 @@ def test_resume(settings: Settings, run: str) -> None:
     with GraphReader(fixed.CORPUS, settings=settings, decider=decider) as reader:
         reading = reader.resume(run)
 
-    assert plain_json(reading) == EXPECTED[run]["reading"]
+    assert without_later_keys(plain_json(reading)) == EXPECTED[run]["reading"]
     assert EXPECTED[run]["paid"] + len(decider.asked) == reading.usage.calls
     assert bool(decider.asked) == bool(RUNS[run][1])

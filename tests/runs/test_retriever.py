@@ -84,6 +84,7 @@ def test_what_an_exploration_found(reader: GraphReader, ring: str) -> None:
         "chunk": 0,
         "start": 0,
         "end": len(passage.text),
+        "places": "",
         "paths": [1],
         "cited": True,
         "quotes": ["Alpha met Beta here."],

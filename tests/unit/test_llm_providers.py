@@ -72,7 +72,7 @@ def body(name: str, form: ReplyForm = "schema", *without: Option, **given: Any) 
 def test_extras() -> None:
     names = {"aws": "bedrock", "google": "google_genai", "mistral": "mistralai"}
     others = {"datasets", "documents", "evaluate", "mcp", "peers", "postgres", "ray", "serve"}
-    others |= {"studio"}
+    others |= {"ocr", "studio"}
     extras = PROJECT["project"]["optional-dependencies"]
 
     for extra in extras.keys() - others:
