@@ -350,7 +350,6 @@ def _between(
 
 def text_of_lines(lines: Sequence[PageLine]) -> tuple[str, list[int]]:
     """Join the lines of a page; return the text and the start of each line in it."""
-    text = ""
     starts: list[int] = []
     parts: list[str] = []
     size = 0

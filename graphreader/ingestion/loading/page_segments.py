@@ -42,7 +42,7 @@ class Rule(NamedTuple):
 class Word:
     """A word, or a part of one, that stands at one place: its ends, its base and its size (em).
 
-    `is_spaced` says that a space is written before it, `is_alone` that it is a line of its own.
+    `is_spaced` says that a space is written before it.
     """
 
     text: str

@@ -29,6 +29,7 @@ _SIGNED = re.compile(r"([$€£¥]) (?=[\d(.])|(?<=\d) (%\)?)$")
 
 Interval = tuple[float, float]
 _Cell = tuple[float, float, str]  # its ends, and its text
+_Line = tuple[bool, list[_Cell]]  # whether it has several segments, and its cells
 
 
 def is_table(groups: list[list[list[Segment]]]) -> bool:
@@ -61,9 +62,10 @@ def table_lines(groups: list[list[list[Segment]]]) -> Iterator[PageLine]:
     A row has several lines where rules part it from the others.
     """
     last: PageLine | None = None
-    for edges, group in _with_edges(groups):
+    rows = [[(len(row) > 1, _signed(row)) for row in group] for group in groups]
+    for edges, lines, group in zip(_edges_of(rows), rows, groups, strict=True):
         texts: dict[int, str] = {}
-        for left, right, text in _joined_lines(group):
+        for left, right, text in _joined_lines([cells for _, cells in lines]):
             place = sum(edge <= (left + right) / 2 for edge in edges)
             texts[max(place, max(texts, default=-1) + 1)] = text
         if not any(texts.values()):
@@ -84,13 +86,13 @@ def table_lines(groups: list[list[list[Segment]]]) -> Iterator[PageLine]:
         yield line
 
 
-def _joined_lines(group: list[list[Segment]]) -> list[_Cell]:
+def _joined_lines(lines: list[list[_Cell]]) -> list[_Cell]:
     """The cells of a row, from the left; lines that stand below each other join."""
     cells: list[_Cell] = []
-    for row in group:
-        for left, right, text in _signed(row):
+    for line in lines:
+        for left, right, text in line:
             at = len(cells)
-            if len(group) > 1:
+            if len(lines) > 1:
                 below = (n for n, cell in enumerate(cells) if cell[0] < right and left < cell[1])
                 at = next(below, at)
             if at < len(cells):
@@ -181,32 +183,34 @@ def _joined(cells: list[GridCell]) -> str:
     return text.strip(" ")
 
 
-def _with_edges(
-    groups: list[list[list[Segment]]],
-) -> Iterator[tuple[list[float], list[list[Segment]]]]:
-    """Yield the rows with the edges of their columns; tables below each other have their own."""
-    block: list[list[list[Segment]]] = []
+def _edges_of(rows: list[list[_Line]]) -> Iterator[list[float]]:
+    """Yield the edges of the columns for each row; tables below each other have their own."""
+    count = 0  # of the rows of the present table
+    block: list[_Line] = []
     edges: list[float] = []
     is_parted = True
-    for group in [*groups, []]:
-        trial = _column_edges([row for one in [*block, group] for row in one])
-        was_parted, is_parted = is_parted, _has_edges(trial, [*block, group])
-        if not group or (len(block) > 1 and was_parted and not is_parted):
-            yield from ((edges, one) for one in block)
-            block, trial = [], _column_edges(group)
-            is_parted = _has_edges(trial, [group])
-        block.append(group)
+    for lines in rows:
+        trial = _column_edges([*block, *lines])
+        was_parted, is_parted = is_parted, _has_edges(trial, [*block, *lines])
+        if count > 1 and was_parted and not is_parted:
+            yield from [edges] * count
+            count, block = 0, []
+            trial = _column_edges(lines)
+            is_parted = _has_edges(trial, lines)
+        count += 1
+        block += lines
         edges = trial
+    yield from [edges] * count
 
 
-def _has_edges(edges: list[float], groups: list[list[list[Segment]]]) -> bool:
-    """Whether each cell of the widest row has a column."""
-    return len(edges) + 1 >= max((len(_signed(row)) for one in groups for row in one), default=0)
+def _has_edges(edges: list[float], lines: list[_Line]) -> bool:
+    """Whether each cell of the widest line has a column."""
+    return len(edges) + 1 >= max((len(cells) for _, cells in lines), default=0)
 
 
-def _column_edges(rows: list[list[Segment]]) -> list[float]:
+def _column_edges(lines: list[_Line]) -> list[float]:
     """The places between the columns of a table, which no cell crosses, or hardly a cell."""
-    wide = [_signed(row) for row in rows if len(row) > 1]
+    wide = [cells for is_wide, cells in lines if is_wide]
     edges = _free_places(wide, 0)
     if len(edges) + 1 < max(map(len, wide), default=0):
         edges = _free_places(wide, int(0.12 * len(wide)))
